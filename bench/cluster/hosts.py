@@ -7,6 +7,7 @@ or Ctrl-C: the processes inside the namespaces first, then the namespaces and th
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 BURST = "128kb"  # the token bucket: so much passes each link unshaped
 QUEUE = "8mb"  # long enough that no packet is dropped where two streams meet
@@ -60,19 +61,23 @@ class Host:
 class Testbed:
     """`with Testbed(4, "100mbit") as bed:` gives bed.hosts; rate None leaves the links unshaped.
 
+    between: the rate of the way between two sites, in each direction. Hosts stand in them in turn; bed.control is in the first.
     One more host, bed.control, has a link like the others and takes what belongs to no peer (a
     directory). Reachable from here as bed.gateway on bed.bridge, for launchers.
     """
 
-    def __init__(self, hosts, rate=None):
+    def __init__(self, hosts, rate=None, between=None):
         if os.geteuid() != 0:
             raise PermissionError("network namespaces need root: run this with sudo")
         if not 1 <= hosts <= 200:
             raise ValueError(f"{hosts} hosts: between 1 and 200 fit into the testbed's network")
         self.rate = rate
+        self.between = between
         self._tag = f"hb{os.getpid() % 100000}"
         self._network = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
         self.bridge = f"{self._tag}br"
+        self._far = f"{self._tag}far"  # the bridge of the second site
+        self._way = (f"{self._tag}wa", f"{self._tag}wb")  # its ends at the two bridges
         self.gateway = f"{self._network}.254"
         everybody = [self._host(number) for number in range(1, hosts + 2)]
         self.hosts, self.control = everybody[:-1], everybody[-1]
@@ -96,13 +101,30 @@ class Testbed:
         ip("link", "add", self.bridge, "type", "bridge")
         ip("address", "add", f"{self.gateway}/24", "dev", self.bridge)
         ip("link", "set", self.bridge, "up")
-        for host in [*self.hosts, self.control]:
-            self._connect(host)
+        if self.between:
+            self._make_way()
+        for number, host in enumerate(self.hosts):
+            self._connect(host, self._far if self.between and number % 2 == 1 else self.bridge)
+        self._connect(self.control, self.bridge)
 
-    def _connect(self, host):
+    def _make_way(self):
+        ip("link", "add", self._far, "type", "bridge")
+        ip("link", "set", self._far, "up")
+        ip("link", "add", self._way[0], "type", "veth", "peer", "name", self._way[1])
+        for end, bridge in zip(self._way, (self.bridge, self._far)):
+            ip("link", "set", end, "master", bridge, "up")
+            shape(("tc",), end, self.between)
+
+    def crossed(self):
+        """Bytes that went from the first site to the second, and back, so far."""
+        if not self.between:
+            return 0, 0
+        return tuple(int(Path(f"/sys/class/net/{end}/statistics/tx_bytes").read_text(encoding="ascii")) for end in self._way)
+
+    def _connect(self, host, bridge):
         ip("netns", "add", host.name)
         ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", host.name)
-        ip("link", "set", host.port, "master", self.bridge, "up")
+        ip("link", "set", host.port, "master", bridge, "up")
         inside = ("-n", host.name)
         ip(*inside, "address", "add", f"{host.address}/24", "dev", "eth0")
         ip(*inside, "link", "set", "lo", "up")
@@ -122,7 +144,8 @@ class Testbed:
             host.kill()
             for words in (("link", "delete", host.port), ("netns", "delete", host.name)):
                 subprocess.run(["ip", *words], stderr=subprocess.DEVNULL)
-        subprocess.run(["ip", "link", "delete", self.bridge], stderr=subprocess.DEVNULL)
+        for device in (self._way[0], self._far, self.bridge):
+            subprocess.run(["ip", "link", "delete", device], stderr=subprocess.DEVNULL)
 
 
 def call(*words):

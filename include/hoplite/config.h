@@ -30,6 +30,13 @@ struct HOPLITE_EXPORT NodeConfig {
   std::string name = {};
   // Optional name of the cluster; members of others are refused.
   std::string cluster = {};
+  // Where the host stands, as "zone/rack": nodes with equal texts have fast ways to each other. Of
+  // each object one stream enters a site, and the others there get it from within. Empty: nodes that
+  // say nothing are in one site. Bounds as the name's.
+  std::string site = {};
+  // Bytes a second that the host's link carries in each direction, if it is known; 0: measured, or,
+  // with a limit, that. Receivers are fed by the links that give them most.
+  std::uint64_t link_bytes_per_second = 0;
   // Limit of bytes a second in each direction; 0: none. Lower leaves room for others on a shared
   // link, and makes every transfer of this node, and of those behind it, as slow.
   std::uint64_t rate_bytes_per_second = 0;

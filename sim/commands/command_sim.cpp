@@ -47,6 +47,21 @@ Result<sim::CutPair> ParsePair(const std::string& text) {
   return pair;
 }
 
+Result<sim::RateChange> ParseChange(const std::string& text) {
+  const auto equals = text.find('=');
+  const auto when = ParseKill(text.substr(0, equals));
+  if (equals == std::string::npos || !when) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is no change: write NODE@TIME=RATE as 3@20ms=50mbit", text)));
+  }
+  sim::RateChange change{.node = when->node, .at = when->at};
+  TRY_ASSIGN(change.bytes_per_second, ParseRate(std::string_view(text).substr(equals + 1)));
+  return change;
+}
+
+Result<std::uint64_t> ParseRateText(const std::string& text) { return ParseRate(text); }
+
 Result<void> Judge(const std::string& violation, const std::string& replay) {
   if (violation.empty()) return {};
   return std::unexpected(
@@ -73,45 +88,39 @@ void AddNumber(CLI::App& command, Help flag, std::uint32_t& target, Help help,
   command.add_option(flag, target, help)->type_name("N")->group(group)->capture_default_str();
 }
 
-// Faults that broadcasts and reductions share.
-void AddFaults(CLI::App& command, sim::Options& world) {
-  AddNumber(command, "--kill", world.kills, "nodes that die at random moments", "Faults");
+// Options that may be repeated: each value is parsed and added to the list.
+template <typename T>
+void AddList(CLI::App& command, Help flag, std::vector<T>& list,
+             Result<T> (*parse)(const std::string&), Help type, Help help, Help group) {
   command
       .add_option(
-          "--kill-at",
-          [&world](const CLI::results_t& values) {
+          flag,
+          [&list, flag, parse](const CLI::results_t& values) {
             for (const std::string& value : values) {
-              const auto kill = ParseKill(value);
-              if (!kill) throw CLI::ValidationError("--kill-at", kill.error().message);
-              world.kill_at.push_back(*kill);
+              const auto parsed = parse(value);
+              if (!parsed) throw CLI::ValidationError(flag, parsed.error().message);
+              list.push_back(*parsed);
             }
             return true;
           },
-          "a death at a chosen moment; may be repeated")
-      ->type_name("NODE@TIME")
+          help)
+      ->type_name(type)
       ->allow_extra_args(false)
       ->expected(1, 1 << 20)
-      ->group("Faults");
+      ->group(group);
+}
+
+// Faults that broadcasts and reductions share.
+void AddFaults(CLI::App& command, sim::Options& world) {
+  AddNumber(command, "--kill", world.kills, "nodes that die at random moments", "Faults");
+  AddList<sim::Kill>(command, "--kill-at", world.kill_at, &ParseKill, "NODE@TIME",
+                     "a death at a chosen moment; may be repeated", "Faults");
   AddNumber(
       command, "--cuts", world.cuts,
       "pairs that can't connect from some moment on, one way or both, half of them for a while",
       "Faults");
-  command
-      .add_option(
-          "--cut-pair",
-          [&world](const CLI::results_t& values) {
-            for (const std::string& value : values) {
-              const auto pair = ParsePair(value);
-              if (!pair) throw CLI::ValidationError("--cut-pair", pair.error().message);
-              world.cut_pairs.push_back(*pair);
-            }
-            return true;
-          },
-          "two that can't connect at all; may be repeated")
-      ->type_name("NODE:NODE")
-      ->allow_extra_args(false)
-      ->expected(1, 1 << 20)
-      ->group("Faults");
+  AddList<sim::CutPair>(command, "--cut-pair", world.cut_pairs, &ParsePair, "NODE:NODE",
+                        "two that can't connect at all; may be repeated", "Faults");
   AddNumber(command, "--restarts", world.restarts, "times that the directory loses its state",
             "Faults");
   AddNumber(command, "--session-breaks", world.session_breaks,
@@ -124,6 +133,18 @@ void AddFaults(CLI::App& command, sim::Options& world) {
       ->group("Faults");
   AddDuration(command, "--grace", world.grace, "from the end of a session to the loss of its node")
       ->group("Faults");
+}
+
+void AddUnequalLinks(CLI::App& command, sim::UnequalLinks& links) {
+  constexpr Help kGroup = "Unequal links";
+  AddList<std::uint64_t>(command, "--rate", links.bytes_per_second, &ParseRateText, "RATE",
+                         "of node 0, then of node 1, …: those not named are as the last one",
+                         kGroup);
+  AddList<sim::RateChange>(command, "--change-rate", links.changes, &ParseChange, "NODE@TIME=RATE",
+                           "from then on a node's links carry so much", kGroup);
+  AddNumber(command, "--sites", links.sites, "nodes stand in so many sites, in turn", kGroup);
+  AddRate(command, "--between", links.between_per_second, "of the way out of each site")
+      ->group(kGroup);
 }
 
 void AddPlan(CLI::App& command, sim::Options& world) {
@@ -168,6 +189,9 @@ void AddBroadcast(CLI::App& sim, Action& chosen) {
   CLI::App* command = sim.add_subcommand("broadcast", "one object from one node to all others");
   command->footer("\nThe report's lines:\n" + std::string(sim::Legend()));
   sim::Options& world = AddWorld(*command, chosen)->world;
+  AddUnequalLinks(*command, world.links);
+  AddDuration(*command, "--apart", world.apart,
+              "receivers ask in the order of their numbers, so far apart");
   AddDuration(*command, "--spread", world.spread,
               "receivers ask at random moments within this time")
       ->group("Faults");

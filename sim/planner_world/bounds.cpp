@@ -53,12 +53,24 @@ double CutSeconds(const Options& options, double plain) {
          (kSecondsOfPauses + 4 * plain);
 }
 
+std::uint64_t SlowestLink(const Options& options) {
+  const UnequalLinks& links = options.links;
+  std::uint64_t slowest = options.bytes_per_second;
+  for (const std::uint64_t rate : links.bytes_per_second) slowest = std::min(slowest, rate);
+  for (const RateChange& change : links.changes) {
+    slowest = std::min(slowest, change.bytes_per_second);
+  }
+  if (links.between_per_second > 0) slowest = std::min(slowest, links.between_per_second);
+  return slowest;
+}
+
 std::string TooSlow(const Options& options, double seconds) {
-  const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
+  const Link link{options.latency, static_cast<double>(SlowestLink(options))};
   const double line = TreeSeconds(options.nodes, options.size_bytes, link, 1);
   const double plain = std::min(line, BestTree(options.nodes, options.size_bytes, link).seconds);
   const double messages = 40 * ToSeconds(options.latency);
-  const double moments = ToSeconds(options.spread) + ToSeconds(options.put_time);
+  const double moments = ToSeconds(options.spread) + options.nodes * ToSeconds(options.apart) +
+                         ToSeconds(options.put_time);
   // A fault may cost the time to notice it and one more transfer; a restart also costs the
   // collection.
   const double fault = ToSeconds(options.grace) + 1 + 2 * plain + messages;

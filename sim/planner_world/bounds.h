@@ -29,6 +29,8 @@ double TreeSeconds(std::uint32_t nodes, std::uint64_t size_bytes, const Link& li
 Tree BestTree(std::uint32_t nodes, std::uint64_t size_bytes, const Link& link);
 
 // P11: empty, or that `seconds` is more than these options and their faults may cost.
+// The least rate of all links at any time, in bytes per second.
+std::uint64_t SlowestLink(const Options& options);
 std::string TooSlow(const Options& options, double seconds);
 
 // What pairs that can't connect may cost (R68): pauses before they, or others for them, are tried

@@ -17,8 +17,8 @@ class BroadcastHistory {
       : world_(world),
         options_(world.options()),
         start_(Time{} + kWarmUpLatencies * options_.latency),
-        horizon_(options_.spread + options_.put_time + FromSeconds(1.2 * plain_seconds) +
-                 20 * options_.latency) {}
+        horizon_(options_.spread + (options_.nodes - 2) * options_.apart + options_.put_time +
+                 FromSeconds(1.2 * plain_seconds) + 20 * options_.latency) {}
 
   Time start() const { return start_; }
 
@@ -64,7 +64,14 @@ class BroadcastHistory {
     for (std::uint32_t i = 1; i < options_.nodes; ++i) {
       // In every other history the holder gives (R85).
       if (options_.full_link && options_.seed % 2 == 1) world_.SetJoint(i);
-      world_.At(start_ + world_.random().Within(options_.spread), [this, i] { world_.Get(i); });
+      const Duration turn = (i - 1) * options_.apart;
+      world_.At(start_ + turn + world_.random().Within(options_.spread),
+                [this, i] { world_.Get(i); });
+    }
+    for (const RateChange& change : options_.links.changes) {
+      world_.At(start_ + change.at, [this, change] {
+        world_.SetRate(change.node, static_cast<double>(change.bytes_per_second));
+      });
     }
     for (std::uint32_t i = 0; i < options_.memory_waits; ++i) {
       world_.SetMemoryFree(Receiver(), Moment());
@@ -113,6 +120,16 @@ class BroadcastHistory {
   Duration horizon_;
 };
 
+// The least time in which the object can come to this receiver.
+double BoundOf(const Options& options, NodeIndex receiver) {
+  const UnequalLinks& links = options.links;
+  std::uint64_t rate = std::min(RateOf(options, 0), RateOf(options, receiver));
+  const bool crosses = SiteOf(options, 0) != SiteOf(options, receiver);
+  if (crosses && links.between_per_second > 0) rate = std::min(rate, links.between_per_second);
+  const Link link{options.latency, static_cast<double>(rate)};
+  return BoundSeconds(options.size_bytes, link);
+}
+
 void CountReceivers(const World& world, Time start, Report& report) {
   for (NodeIndex i = 0; i < world.members().size(); ++i) {
     const Member& member = world.members()[i];
@@ -126,8 +143,9 @@ void CountReceivers(const World& world, Time start, Report& report) {
     if (!IsSlow(world.options(), i)) {
       report.fast_seconds = std::max(report.fast_seconds, seconds);
     }
-    report.slowest_get_seconds =
-        std::max(report.slowest_get_seconds, ToSeconds(*member.returned - *member.asked));
+    const double waited = ToSeconds(*member.returned - *member.asked);
+    report.slowest_get_seconds = std::max(report.slowest_get_seconds, waited);
+    report.stretch = std::max(report.stretch, waited / BoundOf(world.options(), i));
   }
 }
 

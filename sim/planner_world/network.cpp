@@ -28,11 +28,20 @@ Network::Network(const Layout& layout, double bytes_per_second, Duration latency
       stripes_(layout.stripe_count),
       turns_(stripes),
       capacity_(bytes_per_second / 1e9),
+      ways_(kMostSites),
       slack_(std::max(4.0, 4 * capacity_)),
       latency_(latency) {
   for (std::uint32_t s = 0; s < stripes_; ++s) {
     stripe_bytes_.push_back(static_cast<double>(StripeBytes(layout, s)));
   }
+  AddLinks(kMostSites);
+}
+
+void Network::AddLinks(std::size_t count) {
+  link_flows_.resize(link_flows_.size() + count);
+  link_pass_.resize(link_flows_.size());
+  is_touched_.resize(link_flows_.size());
+  shares_.resize(link_flows_.size());
 }
 
 NodeIndex Network::AddCopy(NodeIndex node) {
@@ -49,19 +58,23 @@ NodeIndex Network::AddCopy(NodeIndex node) {
 }
 
 NodeIndex Network::AddNode() {
-  const auto node = static_cast<NodeIndex>(link_flows_.size() / 2);
+  const auto node = static_cast<NodeIndex>(copies_on_.size());
   HOPLITE_CHECK(node_of_.size() == node, "nodes come before further copies");
   AddCopy(node);
-  link_flows_.resize(link_flows_.size() + 2);
-  link_pass_.resize(link_flows_.size());
-  is_touched_.resize(link_flows_.size());
-  shares_.resize(link_flows_.size());
+  AddLinks(2);
   sent_bytes_.push_back(0);
   return node;
 }
 
 void Network::SetRate(NodeIndex node, double bytes_per_second) {
   own_capacity_[node] = bytes_per_second / 1e9;
+  Touch(UpOf(node));
+  Touch(UpOf(node) + 1);
+}
+
+void Network::SetSite(NodeIndex node, std::uint32_t site, double bytes_per_second) {
+  site_of_[node] = site;
+  ways_[site] = bytes_per_second / 1e9;
 }
 
 void Network::SetMark(Time now, NodeIndex node, std::uint32_t stripe, std::uint32_t blocks,
@@ -100,10 +113,11 @@ FlowId Network::Open(Time now, NodeIndex source, NodeIndex receiver, std::uint32
   flow.stripe = stripe;
   flow.began = flow.sent = inbound.bytes;
   flow.at = now;
-  flow.position[0] = static_cast<std::uint32_t>(link_flows_[UpLink(flow)].size());
-  flow.position[1] = static_cast<std::uint32_t>(link_flows_[DownLink(flow)].size());
-  link_flows_[UpLink(flow)].push_back(id);
-  link_flows_[DownLink(flow)].push_back(id);
+  std::uint32_t* position = flow.position;
+  for (const LinkId link : LinksOf(flow)) {
+    *position++ = static_cast<std::uint32_t>(link_flows_[link].size());
+    link_flows_[link].push_back(id);
+  }
   inbound.feeding = id;
   inbound.at = now;
   inbound.block = static_cast<double>(layout_.block_bytes) / (in_turns() ? 1 : together);
@@ -198,15 +212,20 @@ void Network::Touch(LinkId link) {
 }
 
 void Network::Unlink(Flow& flow) {
-  const LinkId links[2] = {UpLink(flow), DownLink(flow)};
-  for (int side = 0; side < 2; ++side) {
-    std::vector<FlowId>& list = link_flows_[links[side]];
-    const FlowId moved = list.back();
-    list[flow.position[side]] = moved;
-    flows_[moved].position[side] = flow.position[side];
+  const std::uint32_t* position = flow.position;
+  for (const LinkId link : LinksOf(flow)) {
+    std::vector<FlowId>& list = link_flows_[link];
+    const FlowId last = list.back();
+    list[*position] = last;
+    PositionIn(flows_[last], link) = *position++;
     list.pop_back();
-    Touch(links[side]);
+    Touch(link);
   }
+}
+
+std::uint32_t& Network::PositionIn(Flow& flow, LinkId link) {
+  const LinksOfFlow links = LinksOf(flow);
+  return flow.position[std::ranges::find(links, link) - links.begin()];
 }
 
 void Network::SetInboundRate(Time now, Inbound& inbound, std::uint32_t stripe, double rate) {
@@ -301,8 +320,7 @@ std::string Network::BrokenInvariant(Time now) const {
   for (const Flow& flow : flows_) {
     if (!flow.sending) continue;
     if (!StaysOnNode(flow)) {
-      load[UpLink(flow)] += flow.rate;
-      load[DownLink(flow)] += flow.rate;
+      for (const LinkId link : LinksOf(flow)) load[link] += flow.rate;
     }
     const Inbound& source = At(flow.source, flow.stripe);
     if (flow.rate > 0 && Sent(now, flow) > Valid(now, source, flow.stripe) + 2 * slack_) {
@@ -312,7 +330,10 @@ std::string Network::BrokenInvariant(Time now) const {
   }
   for (LinkId link = 0; link < load.size(); ++link) {
     if (load[link] > Capacity(link) * (1 + 1e-6)) {
-      return fmt::format("a link of node {} carries more than its rate", link / 2);
+      return link < kMostSites
+                 ? fmt::format("the way out of site {} carries more than its rate", link)
+                 : fmt::format("a link of node {} carries more than its rate",
+                               (link - kMostSites) / 2);
     }
   }
   return {};

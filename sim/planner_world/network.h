@@ -45,8 +45,12 @@ class Network {
           Stripes stripes = Stripes::kSideBySide);
 
   NodeIndex AddNode();
-  // The node's links carry so much instead. To be called before anything flows.
+  // The node's links carry so much from now on, at most the rate of all.
   void SetRate(NodeIndex node, double bytes_per_second);
+  // The node is in that site. What leaves a site goes over one way, which carries so much; 0: over
+  // none. To be called before anything flows.
+  static constexpr std::uint32_t kMostSites = 64;
+  void SetSite(NodeIndex node, std::uint32_t site, double bytes_per_second);
   // One more copy on that node, over the same links; every call takes it like the node's own. Nodes
   // come first.
   NodeIndex AddCopy(NodeIndex node);
@@ -151,8 +155,8 @@ class Network {
     Time wake = kNever;
     bool has_turn = false;  // in turns only, as is the next
     double turn_end = 0;
-    std::uint32_t position[2] = {0, 0};  // in the lists of its up and its down link
-    std::uint64_t settled = 0;           // the pass that looked at it last
+    std::uint32_t position[3] = {0, 0, 0};  // in the lists of its links
+    std::uint64_t settled = 0;              // the pass that looked at it last
   };
   // The flows of one stream: at most one has its turn.
   struct Stream {
@@ -177,13 +181,31 @@ class Network {
 
   static constexpr NodeIndex kNoCopy = ~NodeIndex{0};
 
+  // Ways out of sites come first, then an up and a down link for each node.
   double Capacity(LinkId link) const {
-    const auto own = own_capacity_.find(link / 2);
+    if (link < kMostSites) return ways_[link];
+    const auto own = own_capacity_.find((link - kMostSites) / 2);
     return own == own_capacity_.end() ? capacity_ : own->second;
   }
-  LinkId UpOf(NodeIndex copy) const { return 2 * node_of_[copy]; }
+  LinkId UpOf(NodeIndex copy) const { return kMostSites + 2 * node_of_[copy]; }
   LinkId UpLink(const Flow& flow) const { return UpOf(flow.source); }
   LinkId DownLink(const Flow& flow) const { return UpOf(flow.receiver) + 1; }
+  std::uint32_t SiteOf(NodeIndex copy) const {
+    const auto site = site_of_.find(node_of_[copy]);
+    return site == site_of_.end() ? 0 : site->second;
+  }
+  // Its up link and its down link, and the way that it takes out of a site.
+  struct LinksOfFlow {
+    LinkId ids[3];
+    int count;
+    const LinkId* begin() const { return ids; }
+    const LinkId* end() const { return ids + count; }
+  };
+  LinksOfFlow LinksOf(const Flow& flow) const {
+    const std::uint32_t from = SiteOf(flow.source);
+    const bool leaves = !site_of_.empty() && from != SiteOf(flow.receiver) && ways_[from] > 0;
+    return {{UpLink(flow), DownLink(flow), from}, leaves ? 3 : 2};
+  }
   bool StaysOnNode(const Flow& flow) const {
     return node_of_[flow.source] == node_of_[flow.receiver];
   }
@@ -195,8 +217,10 @@ class Network {
   double Sent(Time now, const Flow& flow) const;
   double Available(Time now, const Flow& flow) const;
 
+  void AddLinks(std::size_t count);
   void Touch(LinkId link);
   void Unlink(Flow& flow);
+  std::uint32_t& PositionIn(Flow& flow, LinkId link);
   void SetInboundRate(Time now, Inbound& inbound, std::uint32_t stripe, double rate);
   void SetWhole(Time now, NodeIndex node, std::uint32_t stripe);
   void InputChanged(Time now, NodeIndex copy, std::uint32_t stripe);
@@ -233,6 +257,8 @@ class Network {
   Stripes turns_;
   double capacity_;  // of a link, in bytes per nanosecond, unless its node has another rate
   std::map<NodeIndex, double> own_capacity_;
+  std::map<NodeIndex, std::uint32_t> site_of_;  // by node
+  std::vector<double> ways_;                    // out of each site
   // Positions closer than this count as equal: it is what passes in a few nanoseconds.
   double slack_;
   Duration latency_;

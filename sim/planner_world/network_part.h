@@ -33,6 +33,9 @@ class NetworkPart {
   void SetRate(NodeIndex node, double bytes_per_second) {
     whole_->SetRate(all_[node], bytes_per_second);
   }
+  void SetSite(NodeIndex node, std::uint32_t site, double bytes_per_second) {
+    whole_->SetSite(all_[node], site, bytes_per_second);
+  }
   void SetMark(Time now, NodeIndex copy, std::uint32_t stripe, std::uint32_t blocks, Tag tag) {
     whole_->SetMark(now, all_[copy], stripe, blocks, tag);
   }

@@ -39,7 +39,7 @@ void Network::Collect(Time now, LinkId start) {
       flow.limit = Limit(now, flow);
       component_flows_.push_back(id);
       if ((flow.limit == 0 && flow.rate == 0) || StaysOnNode(flow)) continue;
-      for (const LinkId link : {UpLink(flow), DownLink(flow)}) {
+      for (const LinkId link : LinksOf(flow)) {
         if (link_pass_[link] == pass_) continue;
         link_pass_[link] = pass_;
         component_links_.push_back(link);
@@ -73,8 +73,7 @@ void Network::ShareLinks() {
       continue;
     }
     open.push_back(i);
-    ++shares_[UpLink(flow)].flows;
-    ++shares_[DownLink(flow)].flows;
+    for (const LinkId link : LinksOf(flow)) ++shares_[link].flows;
   }
   const auto fair = [this](LinkId link) { return shares_[link].left / shares_[link].flows; };
   while (!open.empty()) {
@@ -85,18 +84,19 @@ void Network::ShareLinks() {
     const double enough = least * (1 + 1e-12);
     const bool limited = std::ranges::any_of(
         open, [&](std::size_t i) { return flows_[component_flows_[i]].limit <= enough; });
+    const auto tight = [&](LinkId link) { return fair(link) <= enough; };
     std::vector<std::size_t> frozen;
     std::vector<std::size_t> rest;
     for (const std::size_t i : open) {
       const Flow& flow = flows_[component_flows_[i]];
-      const bool freeze = limited ? flow.limit <= enough
-                                  : fair(UpLink(flow)) <= enough || fair(DownLink(flow)) <= enough;
+      const bool freeze =
+          limited ? flow.limit <= enough : std::ranges::any_of(LinksOf(flow), tight);
       (freeze ? frozen : rest).push_back(i);
     }
     for (const std::size_t i : frozen) {
       const Flow& flow = flows_[component_flows_[i]];
       new_rates_[i] = std::min(flow.limit, least);
-      for (const LinkId link : {UpLink(flow), DownLink(flow)}) {
+      for (const LinkId link : LinksOf(flow)) {
         shares_[link].left = std::max(shares_[link].left - new_rates_[i], 0.0);
         --shares_[link].flows;
       }

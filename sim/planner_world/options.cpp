@@ -1,11 +1,14 @@
 #include "sim/planner_world/options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <hoplite/reduce.h>
 
 #include "base/layout.h"
 #include "base/try.h"
+#include "sim/planner_world/network.h"
 
 namespace hoplite::sim {
 namespace {
@@ -23,6 +26,20 @@ void AddFlag(std::string& command, std::string_view flag, const T& value, const 
 
 void AddFlag(std::string& command, std::string_view flag, Duration value, Duration unset) {
   if (value != unset) command += fmt::format(" --{} {}ns", flag, value.count());
+}
+
+void AddLinks(std::string& command, const UnequalLinks& links) {
+  for (const std::uint64_t rate : links.bytes_per_second) {
+    command += fmt::format(" --rate {}bit", rate * 8);
+  }
+  for (const RateChange& change : links.changes) {
+    command += fmt::format(" --change-rate {}@{}ns={}bit", change.node, change.at.count(),
+                           change.bytes_per_second * 8);
+  }
+  AddFlag(command, "sites", links.sites, 1U);
+  if (links.between_per_second > 0) {
+    command += fmt::format(" --between {}bit", links.between_per_second * 8);
+  }
 }
 
 Result<void> ValidateReduce(const Options& options) {
@@ -49,6 +66,22 @@ Result<void> ValidateReduce(const Options& options) {
   return {};
 }
 
+Result<void> ValidateLinks(const Options& options) {
+  const UnequalLinks& links = options.links;
+  if (links.sites < 1 || links.sites > Network::kMostSites) return Bad("sites must be in [1, 64]");
+  const auto fits = [&](std::uint64_t rate) {
+    return rate > 0 && rate <= options.bytes_per_second;
+  };
+  if (!std::ranges::all_of(links.bytes_per_second, fits)) {
+    return Bad("each of the rates must be above 0 and at most the bandwidth");
+  }
+  for (const RateChange& change : links.changes) {
+    if (change.node >= options.nodes) return Bad(fmt::format("there is no node {}", change.node));
+    if (!fits(change.bytes_per_second)) return Bad("a rate must be at most the bandwidth");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> Options::Validate() const {
@@ -70,6 +103,8 @@ Result<void> Options::Validate() const {
   }
   if (stripes > kMaxStripes) return Bad("stripes must be at most 64");
   if (size_bytes == 0) return Bad("size must not be 0");
+  if (apart.count() < 0) return Bad("a time must not be negative");
+  TRY(ValidateLinks(*this));
   if (reduce) TRY(ValidateReduce(*this));
   return Layout::For(size_bytes, stripes).Validate();
 }
@@ -83,6 +118,8 @@ std::string ReplayCommand(const Options& options) {
                                                   : "reduce",
                   options.nodes, options.size_bytes, options.bytes_per_second * 8,
                   options.latency.count(), options.seed);
+  AddLinks(command, options.links);
+  AddFlag(command, "apart", options.apart, unset.apart);
   AddFlag(command, "spread", options.spread, unset.spread);
   AddFlag(command, "put-time", options.put_time, unset.put_time);
   AddFlag(command, "kill", options.kills, unset.kills);

@@ -2,6 +2,8 @@
 // history, event by event.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +28,24 @@ struct Kill {
 struct CutPair {
   std::uint32_t one = 0;
   std::uint32_t other = 0;
+};
+
+// A node's links carry so much from that time after the start on.
+struct RateChange {
+  std::uint32_t node = 1;
+  Duration at{0};
+  std::uint64_t bytes_per_second = 0;
+};
+
+// How links differ.
+struct UnequalLinks {
+  // Of node 0, 1, …; the others' are as fast as the last one. None: all are alike.
+  std::vector<std::uint64_t> bytes_per_second;
+  std::vector<RateChange> changes;
+  std::uint32_t sites = 1;               // node i is in site i % sites
+  std::uint64_t between_per_second = 0;  // bytes out of each site; 0: no limit
+
+  bool any() const { return !bytes_per_second.empty() || !changes.empty() || sites > 1; }
 };
 
 // A reduction instead of a broadcast: node 0 asks for it, each source is put when it arrives.
@@ -55,6 +75,8 @@ struct Options {
   Duration latency = std::chrono::microseconds(100);  // of every message and every byte
   std::uint64_t seed = 1;
 
+  UnequalLinks links;
+  Duration apart{0};   // receivers ask in the order of their numbers, so far apart
   Duration spread{0};  // receivers ask, or sources arrive, at random moments of [0, spread]
   // How long the producer takes to fill its copy; 0: it was complete before the start.
   Duration put_time{0};
@@ -88,6 +110,16 @@ struct Options {
   // The reaction to a bad value is to correct it: the message names the field.
   Result<void> Validate() const;
 };
+
+// Of the node's own links, at the start.
+constexpr std::uint64_t RateOf(const Options& options, std::uint32_t node) {
+  const auto& rates = options.links.bytes_per_second;
+  if (rates.empty()) return options.bytes_per_second;
+  return rates[std::min<std::size_t>(node, rates.size() - 1)];
+}
+constexpr std::uint32_t SiteOf(const Options& options, std::uint32_t node) {
+  return node % options.links.sites;
+}
 
 constexpr bool IsSlow(const Options& options, std::uint32_t node) {
   return node >= options.nodes / 2 && node < options.nodes / 2 + options.slow_nodes;

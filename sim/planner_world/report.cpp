@@ -32,6 +32,7 @@ std::string_view Legend() {
          "best tree           computed: each node passes blocks on to so many others (the degree)\n"
          "without slow links  when the last receiver had the object whose links are not slow\n"
          "slowest receiver    the longest that one receiver waited, from its own request on\n"
+         "                    and, of each, as a multiple of what its own links allow\n"
          "depth               the longest chain of nodes that pulled from each other\n"
          "bytes sent again    they had arrived and were lost with a stream\n"
          "events              that the simulation went through\n";
@@ -56,15 +57,15 @@ std::string ToText(const Report& report) {
       "line                {:.6f} s\n"
       "best tree           {:.6f} s with degree {}\n"
       "without slow links  {:.6f} s\n"
-      "slowest receiver    {:.6f} s\n"
+      "slowest receiver    {:.6f} s; {:.3f} x what its own links allow\n"
       "depth               {}\n"
       "receivers           {} completed, {} told deleted, {} died\n"
       "bytes sent again    {}\n"
       "events              {}\n",
       report.seconds, report.ratio(), report.bound_seconds, report.line_seconds,
       report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
-      report.slowest_get_seconds, report.depth, report.completed, report.deleted, report.died,
-      report.bytes_sent_again, report.events);
+      report.slowest_get_seconds, report.stretch, report.depth, report.completed, report.deleted,
+      report.died, report.bytes_sent_again, report.events);
   return text + Broken(report);
 }
 
@@ -88,13 +89,13 @@ std::string ReductionToText(const Report& report) {
 std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
-      R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},)"
+      R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},"stretch":{},)"
       R"("degree":{},"roots":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
       report.line_seconds, report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
-      report.slowest_get_seconds, report.degree, report.roots, report.committed, report.completed,
-      report.deleted, report.died, report.bytes_sent_again, report.digest, Quoted(report.violation),
-      Quoted(report.replay));
+      report.slowest_get_seconds, report.stretch, report.degree, report.roots, report.committed,
+      report.completed, report.deleted, report.died, report.bytes_sent_again, report.digest,
+      Quoted(report.violation), Quoted(report.replay));
 }
 
 }  // namespace hoplite::sim

@@ -12,6 +12,7 @@ struct Report {
   double seconds = 0;              // from the start until the last survivor had the object
   double fast_seconds = 0;         // the same of those whose links are not slow
   double slowest_get_seconds = 0;  // the longest that one receiver waited, from its own arrival
+  double stretch = 0;              // the same as a multiple of what its own links allow
   double bound_seconds = 0;        // S/B + one latency: nothing can be faster
   double line_seconds = 0;         // one line through all nodes
   double best_tree_seconds = 0;    // the best tree of whole objects

@@ -18,6 +18,8 @@ constexpr std::uint64_t kSampleEvery = 997;
 // Where no ring can be (R64) the stripes of a stream begin together, and are as fast side by side: turns
 // of thousands of streams would take minutes to compute.
 Stripes StripesOf(const Options& options) {
+  // Rates are seen in marks, which stripes side by side raise all at once.
+  if (options.links.any()) return Stripes::kInTurns;
   if (!options.reduce || !options.reduce->everyone_reads) return Stripes::kSideBySide;
   const std::size_t members = std::min(PicksOf(options), options.nodes);
   const bool may_be_ring = !options.reduce->two_trees && members <= planner::kMostInARing;
@@ -75,11 +77,23 @@ NodeIndex World::Join(NodeIndex index) {
   if (IsSlow(options_, index)) {
     network_.SetRate(index, static_cast<double>(options_.bytes_per_second) / 10);
   }
+  SetLinks(index);
   members_.emplace_back(VirtualNode(NodeId{index + 1}, object_));
   members_[index].node.SetRoom(options_.room_bytes);
   members_[index].depths.resize(layout_.stripe_count);
   Connect(index);
   return index;
+}
+
+void World::SetLinks(NodeIndex index) {
+  const UnequalLinks& links = options_.links;
+  if (!links.any()) return;
+  if (!links.bytes_per_second.empty()) {
+    network_.SetRate(index, static_cast<double>(RateOf(options_, index)));
+  }
+  if (links.sites > 1) {
+    network_.SetSite(index, SiteOf(options_, index), static_cast<double>(links.between_per_second));
+  }
 }
 
 void World::SetMemoryFree(NodeIndex index, Time when) {

@@ -113,6 +113,10 @@ class World {
   void WriteCuts(Time start, Duration horizon);
   // Whoever waits now gives up, and must have had a reason for that.
   void GiveUpGets();
+  // The node's links, from now on.
+  void SetRate(NodeIndex index, double bytes_per_second) {
+    network_.SetRate(index, bytes_per_second);
+  }
   void SetMemoryFree(NodeIndex index, Time when);
 
   // Until nothing moves any more, or a property is broken.
@@ -143,6 +147,9 @@ class World {
   void CallOf(NodeIndex index, Call call);
   void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
   NodeIndex Join(NodeIndex index);
+  void SetLinks(NodeIndex index);
+  std::string SiteName(NodeIndex index) const;
+  std::uint64_t DeclaredRate(NodeIndex index) const;
   void Step(Time when);
   void Plan();
   void Check();

@@ -57,12 +57,23 @@ void World::Connect(NodeIndex index) {
   }
   const protocol::NodeInfo info{.id = member.node.id(),
                                 .name = fmt::format("n{}", index),
-                                .address = fmt::format("n{}:1", index)};
+                                .address = fmt::format("n{}:1", index),
+                                .site = SiteName(index),
+                                .link_bytes_per_second = DeclaredRate(index)};
   Tell(planner::NodeJoined{info, member.node.highest_incarnation()});
   Effects effects;
   member.node.Connected(now_, effects);
   AddInventory(index, effects.say);
   Do(index, effects);
+}
+
+std::string World::SiteName(NodeIndex index) const {
+  return options_.links.sites > 1 ? fmt::format("s{}", SiteOf(options_, index)) : "";
+}
+
+std::uint64_t World::DeclaredRate(NodeIndex index) const {
+  const bool told = options_.links.any() && !options_.unmeasured;
+  return told ? RateOf(options_, index) : 0;
 }
 
 void World::LoseAfterGrace(NodeIndex index) {

@@ -84,6 +84,8 @@ planner::DirectoryOptions SmallWorld::DirectoryOptionsOf(std::uint64_t incarnati
   options.holder_gives_from_bytes = 0;
   options.inline_ahead = Duration{0};
   options.link.guessed = !options_.inlined;
+  options.keeps_source = Duration{0};
+  if (options_.two_sites) options.link.bytes_per_second = 125'000;
   // A ring pays where a member's share takes more than two blocks.
   if (options_.everyone_reads) {
     options.link = {.latency = Duration{1}, .overhead = Duration{0}, .bytes_per_second = 1e6};

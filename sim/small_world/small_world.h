@@ -52,6 +52,8 @@ struct SmallOptions {
   bool inlined = false;          // the directory has it, and its link carries one at a time (R83)
   bool joint = false;            // readers want other objects, too: its holder gives (R85)
   std::uint32_t lost_gives = 0;  // on their way from node to node
+  bool slow_link = false;        // node 1's; a better source is always worth a move (R102)
+  bool two_sites = false;        // every other node is in the second one (R105)
   bool looks_on = false;         // the last node does not ask for the object
   std::optional<SmallCut> cut;
   // The sources of the reduction that makes the object; 0: a Put does. Node i has source i, the
@@ -134,6 +136,7 @@ class SmallWorld {
     enum class Fate : std::uint8_t { kFlows, kBroken, kGone } fate = Fate::kFlows;
   };
 
+  protocol::NodeInfo InfoOf(std::uint32_t index) const;
   void AddOrdinary(std::vector<Step>& steps) const;
   void AddStreamSteps(std::vector<Step>& steps) const;
   void AddGiveSteps(std::vector<Step>& steps) const;

@@ -40,11 +40,19 @@ void SmallWorld::Restart() {
   Plan();
 }
 
+protocol::NodeInfo SmallWorld::InfoOf(std::uint32_t index) const {
+  constexpr std::uint64_t kSlow = 125'000;
+  const std::string name = fmt::format("n{}", index);
+  protocol::NodeInfo info{.id = members_[index].node.id(), .name = name, .address = name + ":1"};
+  if (options_.two_sites) info.site = index % 2 == 0 ? "even" : "odd";
+  if (options_.slow_link) info.link_bytes_per_second = index == 1 ? kSlow : 8 * kSlow;
+  return info;
+}
+
 void SmallWorld::Reconnect(std::uint32_t index) {
   VirtualNode& node = members_[index].node;
-  const std::string name = fmt::format("n{}", index);
-  std::vector<planner::EventBody> batch{planner::NodeJoined{
-      {.id = node.id(), .name = name, .address = name + ":1"}, node.highest_incarnation()}};
+  std::vector<planner::EventBody> batch{
+      planner::NodeJoined{InfoOf(index), node.highest_incarnation()}};
   Effects inventory;
   node.Connected(now_, inventory);
   if (reduction_) AddInventory(index, inventory.say);

@@ -78,6 +78,7 @@ Result<void> NodeConfig::Validate() const {
   }
   TRY(CheckName("name", name));
   TRY(CheckName("cluster", cluster));
+  TRY(CheckName("site", site));
   TRY(CheckPositive("keepalive", keepalive));
   TRY(CheckPositive("stall", stall));
   if (stall <= keepalive) return std::unexpected(Bad("stall: must be longer than keepalive"));

@@ -147,6 +147,12 @@ void AddNode(CLI::App& app, Action& chosen) {
   AddRate(*command, "--rate", config.rate_bytes_per_second,
           "limit of its transfers in each direction, as 100mbit");
   command->add_option("--cluster", config.cluster, "name of the cluster")->type_name("NAME");
+  command
+      ->add_option("--site", config.site,
+                   "where the host stands: of each object one stream enters a site")
+      ->type_name("ZONE/RACK");
+  AddRate(*command, "--link-rate", config.link_bytes_per_second,
+          "that the host's link carries in each direction, if it is known");
   AddTime(*command, "--stall", config.stall,
           "a peer that owes bytes or signs of life for so long is given up");
   AddTime(*command, "--keepalive", config.keepalive, "how often it gives signs of life itself");

@@ -91,7 +91,14 @@ void Assembly::Join() {
     EndAll(Error(ErrorCode::kUnavailable, why));
     admittance.Refused(Error(error.code, why));
   };
-  directory->Start({settings.self, settings.name, address}, std::move(hooks));
+  const bool limited = config.link_bytes_per_second == 0;
+  directory->Start({.id = settings.self,
+                    .name = settings.name,
+                    .address = address,
+                    .site = config.site,
+                    .link_bytes_per_second =
+                        limited ? config.rate_bytes_per_second : config.link_bytes_per_second},
+                   std::move(hooks));
   runtime.Spawn(runtime.main(), "sweep", SweepNowAndThen());
 }
 

@@ -21,14 +21,16 @@ struct Feed {
   GrantId grant;  // none: it is lost
   NodeId source = kNoNode;
   StripeMask stripes = 0;
-  // Of a lost one. Its stream may still run although its source left the books: until the receiver
-  // says that it ended, or is granted another, the receiver may depend on that source. None: it
-  // ended.
+  // Of a lost one: its stream may still run although its source left the books. Until the receiver
+  // says that it ended, or is granted another, the receiver may depend on that source. Of one that
+  // moved its receiver (R102), lost or not: so may the stream from the source before. None: it ended.
   GrantId superseded;
   NodeId lost_source = kNoNode;
   NodeId fallback = kNoNode;  // the source of the lost source
+  bool moved = false;         // it moved its receiver, away from `lost_source`
 
   bool lost() const { return !grant; }
+  bool moving() const { return moved && superseded; }
 };
 
 // Where a copy stands in the line or tree of one group.
@@ -38,8 +40,9 @@ struct Place {
   std::uint32_t absent = 0;  // of the used ones: those of receivers without a session
   std::uint32_t limit = 0;   // the most units that a pass since it was idle gave it
   bool orphan = false;  // lost a source: served before others, may exceed units by one receiver
-  Time lag{};      // when the first byte could arrive; kept after its feeds ended, for a resume
-  Time granted{};  // when it was granted first, by this shard
+  Time lag{};         // when the first byte could arrive; kept after its feeds ended, for a resume
+  Time granted{};     // when it was granted first, by this shard
+  Time waits_from{};  // from then on it may be sent where it waits for a source to be ahead (R102)
 };
 
 // What flows to a copy, and from it to others.

@@ -117,6 +117,8 @@ void CopyTable::Remove(NodeId node) {
 void CopyTable::Orphan(GrantId grant) {
   const OpenGrant lost = streams_->grants.at(grant);
   const Copy& source = copies_.at(lost.source);
+  const Feed& feed = copies_.at(lost.receiver).feed(FirstOf(lost.stripes));
+  const NodeId moved_from = feed.superseded ? feed.lost_source : kNoNode;
   Close(grant);
   Edit(lost.receiver, [&](Copy& receiver) {
     ForGroups(lost.stripes, [&](std::size_t group, StripeMask part) {
@@ -125,8 +127,9 @@ void CopyTable::Orphan(GrantId grant) {
       flow.places.Make(group).orphan = true;
       flow.Lose({.stripes = part,
                  .superseded = grant,
-                 .lost_source = lost.source,
-                 .fallback = UpstreamOf(source, FirstOf(part))});
+                 .lost_source = moved_from == kNoNode ? lost.source : moved_from,
+                 .fallback = UpstreamOf(source, FirstOf(part)),
+                 .moved = moved_from != kNoNode});
     });
   });
 }
@@ -150,6 +153,17 @@ void CopyTable::NoteStray(NodeId receiver, NodeId source, GrantId known_as, Stri
       flow.places.Make(group).orphan = true;
       flow.Lose({.stripes = part, .superseded = known_as, .lost_source = source});
     });
+  });
+}
+
+void CopyTable::NoteMoved(GrantId grant, GrantId replaced, NodeId source) {
+  Edit(streams_->grants.at(grant).receiver, [&](Copy& receiver) {
+    for (Feed& feed : receiver.flows->feeds) {
+      if (feed.grant != grant) continue;
+      feed.superseded = replaced;
+      feed.lost_source = source;
+      feed.moved = true;
+    }
   });
 }
 
@@ -264,8 +278,10 @@ StripeMask CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) cons
     if (chain.at == on || copy == nullptr || chain.steps > copies_.size()) continue;
     const StripeMask open = chain.stripes & ~copy->final_stripes();
     for (const Feed& feed : copy->flow().feeds) {
-      if (feed.lost() || (feed.stripes & open) == 0) continue;
-      chains.push_back({feed.source, feed.stripes & open, chain.steps + 1});
+      const StripeMask part = feed.stripes & open;
+      if (part == 0) continue;
+      if (!feed.lost()) chains.push_back({feed.source, part, chain.steps + 1});
+      if (feed.moving()) chains.push_back({feed.lost_source, part, chain.steps + 1});
     }
   }
   return depends;
@@ -286,6 +302,11 @@ StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) co
     for (const bool lost : {false, true}) {  // a lost feed counts where there is no other
       for (const Feed& feed : copy->flow().feeds) {
         if (feed.lost() != lost || (feed.stripes & open) == 0) continue;
+        const StripeMask part = feed.stripes & open;
+        if (feed.moving()) {
+          const NodeId other = lost ? feed.fallback : feed.lost_source;
+          if (other != kNoNode) chains.push_back({other, part, chain.steps + 1});
+        }
         const NodeId source = SourceOf(feed);
         if (source != kNoNode) chains.push_back({source, feed.stripes & open, chain.steps + 1});
         open &= ~feed.stripes;

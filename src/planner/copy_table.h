@@ -36,6 +36,7 @@ struct OpenGrant {
   bool leaf = false;         // takes no unit: who passes the object on is not held up
   bool equality_ok = false;  // the source may be no farther than the receiver
   GrantId known_as;          // of an adopted one: its id at the receiver
+  Time since{};              // of one that this shard gave: when
 };
 
 // Orders of the indexes. Ties always end at the node id.
@@ -142,6 +143,8 @@ class CopyTable {
   void NoteFailed(const OpenGrant& failed);
   // The receiver gets these stripes by a stream that is no open grant, and should not.
   void NoteStray(NodeId receiver, NodeId source, GrantId known_as, StripeMask stripes);
+  // This open grant moved its receiver away from that source, whose stream may still run.
+  void NoteMoved(GrantId grant, GrantId replaced, NodeId source);
   // What a predecessor gave the receiver under this id, or none.
   GrantId AdoptedBy(NodeId receiver, GrantId known_as) const;
 

@@ -59,6 +59,9 @@ struct DirectoryOptions {
   Duration recovery_limit = std::chrono::seconds(60);
   // A receiver that complained about a source is not sent there again for so long.
   Duration keep_apart = std::chrono::seconds(1);
+  // A receiver keeps its source so long before another one may be worth a move (R102): what comes
+  // from there is not known earlier.
+  Duration keeps_source = std::chrono::milliseconds(60);
   // A receiver whose source makes no progress for so long is moved to a free complete one.
   Duration starved_after = std::chrono::seconds(1);
   // What links are like until they were measured; `guessed`: nobody said so.

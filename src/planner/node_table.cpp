@@ -27,11 +27,26 @@ std::string NodeTable::NameOf(NodeId node) const {
   return departed != departed_.end() ? departed->second : ToString(node);
 }
 
+const std::string& NodeTable::SiteOf(NodeId node) const {
+  static const std::string none;
+  const NodeRecord* record = Find(node);
+  return record != nullptr ? record->info.site : none;
+}
+
 void NodeTable::Join(const NodeInfo& info, Time now) {
   NodeRecord& record = nodes_[info.id];
   if (!record.info.name.empty()) by_name_.erase(record.info.name);
   CloseInventory(record);
+  const std::uint64_t told = info.link_bytes_per_second;
+  const bool news = told != record.info.link_bytes_per_second;
+  if (!record.info.name.empty()) CountSite(record.info.site, -1);
+  CountSite(info.site, 1);
   record.info = info;
+  if (news) {
+    const auto rate = static_cast<double>(told);
+    record.sends = told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink);
+    Believe(record, record.sends);
+  }
   SetAlive(record, true);
   record.inventory_open = true;
   record.telling = now;
@@ -99,18 +114,58 @@ Time NodeTable::NoteGives(NodeId node, Duration takes, Time now) {
   return until;
 }
 
+void NodeTable::CountSite(const std::string& site, int more) {
+  std::size_t& members = sites_[site];
+  members += static_cast<std::size_t>(more);
+  if (members == 0) sites_.erase(site);
+}
+
+void NodeTable::Believe(NodeRecord& record, double bytes_per_second) {
+  if (record.carries > 0) rates_.erase(rates_.find(record.carries));
+  record.carries = bytes_per_second;
+  if (record.carries == 0) return;
+  rates_.insert(record.carries);
+  if (record.info.id != fastest_ && record.carries < fastest_carried_) return;
+  fastest_ = record.info.id;
+  fastest_carried_ = record.carries;
+}
+
+bool NodeTable::MayDiffer() const {
+  return sites_.size() > 1 || (!rates_.empty() && *rates_.rbegin() > kAlike * *rates_.begin());
+}
+
 void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
-  constexpr double kDown = 0.2;
-  double& carried = nodes_.at(node).carried;
-  carried += (bytes_per_second < carried ? kDown : 1) * (bytes_per_second - carried);
-  if (node != fastest_ && carried < fastest_carried_) return;
-  fastest_ = node;
-  fastest_carried_ = carried;
+  constexpr double kDown = 0.5;
+  NodeRecord& record = nodes_.at(node);
+  const bool slower = bytes_per_second < record.carries;
+  Believe(record, record.carries + (slower ? kDown : 1) * (bytes_per_second - record.carries));
+  if (slower) record.sends = std::min(record.sends, record.carries);
+}
+
+void NodeTable::NoteProven(NodeId node, double bytes_per_second) {
+  NodeRecord& record = nodes_.at(node);
+  if (record.carries > 0 && bytes_per_second > record.carries) Believe(record, bytes_per_second);
+}
+
+void NodeTable::NoteSent(NodeId node, double bytes_per_second, bool all) {
+  const auto entry = nodes_.find(node);
+  if (entry == nodes_.end()) return;
+  double& sends = entry->second.sends;
+  if (all || (sends > 0 && bytes_per_second > sends)) sends = bytes_per_second;
+}
+
+void NodeTable::NoteWay(const std::string& from, const std::string& to, double bytes_per_second) {
+  ways_[{from, to}] = bytes_per_second;
+}
+
+double NodeTable::RateOfWay(const std::string& from, const std::string& to) const {
+  const auto way = ways_.find({from, to});
+  return way == ways_.end() ? 0 : way->second;
 }
 
 double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
   const NodeRecord* record = Find(node);
-  if (record != nullptr && record->carried > 0) return record->carried;
+  if (record != nullptr && record->carries > 0) return record->carries;
   return fastest_ == other ? 0 : fastest_carried_;
 }
 
@@ -119,6 +174,8 @@ void NodeTable::Erase(NodeId node) {
   CloseInventory(entry->second);
   SetAlive(entry->second, false);
   by_name_.erase(entry->second.info.name);
+  CountSite(entry->second.info.site, -1);
+  Believe(entry->second, 0);
   departed_[node] = std::move(entry->second.info.name);
   nodes_.erase(entry);
 }

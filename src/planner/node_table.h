@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,9 @@ struct NodeRecord {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   Time gives_until{};  // its link has carried all that it was told to give (R85), if links are slow
-  double carried = 0;  // bytes per second that came to it from sources that had more; 0: not yet
+  // Bytes per second that its link brings and takes, as it was told or seen; 0: not known.
+  double carries = 0;
+  double sends = 0;
 };
 
 // A value type. Decides nothing.
@@ -41,6 +44,8 @@ class NodeTable {
   bool alive(NodeId node) const;
   bool AnyAlive() const { return alive_count_ > 0; }
   std::size_t alive_count() const { return alive_count_; }
+  // Empty: it told none, or is no member.
+  const std::string& SiteOf(NodeId node) const;
   std::string NameOf(NodeId node) const;  // its id in words if it isn't known
 
   void Join(const NodeInfo& info, Time now);
@@ -66,9 +71,19 @@ class NodeTable {
   // It is to give what takes its link so long. The answer: until when that and all before it does.
   Time NoteGives(NodeId node, Duration takes, Time now);
 
-  // What a node's link was seen to carry: believed at once if it is more than before, slowly if
-  // less.
+  // So much came to a node whose source had more: what its link carries. A faster one is believed at
+  // once, a slower one by and by, and then to send no more either.
   void NoteCarried(NodeId node, double bytes_per_second);
+  // So much came to it: its link is not slower.
+  void NoteProven(NodeId node, double bytes_per_second);
+  // So much went from it; `all`: its link carries no more.
+  void NoteSent(NodeId node, double bytes_per_second, bool all);
+  // So much went from one site to another, which had more.
+  void NoteWay(const std::string& from, const std::string& to, double bytes_per_second);
+  // Two members may have links or sites that differ.
+  bool MayDiffer() const;
+  // 0: not known.
+  double RateOfWay(const std::string& from, const std::string& to) const;
   // What should come to `node` if its source had bytes: what did before, else the most that came to
   // anybody but `other`; 0 if nothing is known.
   double ExpectedToCarry(NodeId node, NodeId other) const;
@@ -79,7 +94,15 @@ class NodeTable {
  private:
   static constexpr std::uint64_t kEnoughReports = 20;
 
+  // What a node tells of its link counts within these bounds, in bytes per second.
+  static constexpr double kSlowestLink = 1.25e5;
+  static constexpr double kFastestLink = 1.25e11;
+  // Rates within this factor are alike.
+  static constexpr double kAlike = 1.5;
+
   void CloseInventory(NodeRecord& record);
+  void CountSite(const std::string& site, int more);
+  void Believe(NodeRecord& record, double bytes_per_second);
   void SetAlive(NodeRecord& record, bool alive);
 
   std::map<NodeId, NodeRecord> nodes_;
@@ -88,8 +111,11 @@ class NodeTable {
   std::size_t open_inventories_ = 0;
   std::size_t alive_count_ = 0;
   LinkModel link_;
-  std::uint64_t reports_ = 0;  // of rates
-  NodeId fastest_ = kNoNode;   // whoever was seen to carry most
+  std::uint64_t reports_ = 0;                 // of rates
+  std::map<std::string, std::size_t> sites_;  // how many members are in each
+  std::multiset<double> rates_;               // of links that are known
+  std::map<std::pair<std::string, std::string>, double> ways_;
+  NodeId fastest_ = kNoNode;  // whoever was seen to carry most
   double fastest_carried_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include "base/small_set.h"
 #include "base/time.h"
 #include "planner/copy_table.h"
+#include "planner/flow_samples.h"
 #include "planner/reduction_record.h"
 #include "planner/slow_relays.h"
 #include "planner/words.h"
@@ -88,6 +89,7 @@ struct ObjectRecord {
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
   bool joint = false;           // somebody who wants this version fetches other objects, too
   bool inline_read = false;     // the inline bytes have left with an answer
+  Boxed<FlowSamples> samples;
   Boxed<SlowRelays> slow_relays;
   Boxed<ReductionRecord> reduction;
   Boxed<Waiting> waits;      // see waiting; made for who comes
@@ -108,7 +110,9 @@ struct ObjectRecord {
   void Rest() {
     table.Rest();
     waits.DropIfEmpty();
-    if (table.grants().empty()) slow_relays.reset();
+    if (!table.grants().empty()) return;
+    samples.reset();
+    slow_relays.reset();
   }
 };
 

@@ -27,7 +27,8 @@ bool SomebodyLost(const CopyTable& table) {
 
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows = !record.table.somebody_parked() && record.table.starved().empty();
-  if (flows && !record.slow_relays.OrEmpty().busy()) return;
+  const bool differ = LinksDiffer(record);
+  if (flows && !differ && !record.slow_relays.OrEmpty().busy()) return;
   if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
   const bool rings = record.joint || record.table.group_count() > 1;
@@ -36,14 +37,24 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   if (HasLinksAlone(record) && knows_members)
     forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
-  const PassRules rules{clock_.now(), nodes_.link(), apart_, knows_members, fresh};
+  std::optional<Measured> unequal;
+  if (differ && !record.table.forest()) {
+    unequal.emplace(nodes_, record.samples.OrEmpty(), options_.keeps_source);
+  }
+  const PassRules rules{.now = clock_.now(),
+                        .link = nodes_.link(),
+                        .apart = apart_,
+                        .knows_members = knows_members,
+                        .fresh = fresh,
+                        .unequal = unequal};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (ManyMayCome(record)) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
     record.gathers_until = clock_.now() + apart;
   }
-  if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
+  if (unequal) selector.Improve();
+  if (record.slow_relays && !unequal) record.slow_relays->Act(record.table, selector, clock_.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
     post_.Send(made.what.receiver,
@@ -71,6 +82,14 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   }
   if (record.gathers_until > now) gathering_.Insert(id, record.gathers_until);
   return record.gathers_until > now;
+}
+
+// Of several objects, and of the parts of a reduction, no shard sees all that its links carry.
+bool Passes::LinksDiffer(const ObjectRecord& record) const {
+  if (!HasLinksAlone(record) || record.table.group_count() > 1) return false;
+  return !record.table.grants().empty() || record.table.somebody_parked()
+             ? Rates::Differ(record.table, nodes_)
+             : false;
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {

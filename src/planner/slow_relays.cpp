@@ -1,14 +1,13 @@
 #include "planner/slow_relays.h"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 #include <utility>
+
+#include "planner/flow_samples.h"
 
 namespace hoplite::planner {
 namespace {
 
-constexpr Duration kSampled = std::chrono::milliseconds(200);
 // So long after its first bytes a receiver that passes another must be so much faster.
 constexpr Duration kTrial = std::chrono::milliseconds(150);
 constexpr double kFaster = 2;
@@ -18,49 +17,8 @@ constexpr Duration kMayConnect = std::chrono::seconds(3);
 constexpr Duration kCleared = std::chrono::seconds(5);
 // Passing costs a moment: what is left must take longer.
 constexpr double kWorthwhileSeconds = 1;
-// A source has bytes if it is ahead by more than what is under way and not yet reported.
-constexpr std::uint64_t kReadyBlocks = 4;
-constexpr double kReadySeconds = 0.1;
-
 // How far behind a suspect somebody faster is looked for.
 constexpr int kDeepest = 8;
-
-constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
-
-// Whoever feeds the first of its stripes; none if nobody does. Of several groups: who feeds all that
-// it gets; of several sources each may be the one that others wait for, but in a forest, where what
-// all of them have ready tells who holds up whom.
-const Feed* FeedOf(const Copy* copy, const CopyTable& table) {
-  if (copy == nullptr || copy->final() || copy->fed() == 0) return nullptr;
-  const Feed& first = copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed())));
-  const bool one_source = table.group_count() == 1 || first.stripes == copy->fed();
-  return one_source || table.forest() ? &first : nullptr;
-}
-
-// The stripes by which a receiver and its source are compared.
-StripeMask Compared(const Feed& feed, const CopyTable& table) {
-  return table.group_count() == 1 ? table.layout().all_stripes() : feed.stripes;
-}
-
-std::uint64_t ReadyBlocks(const Copy& receiver, const Feed& feed, const CopyTable& table) {
-  const Copy* source = table.Find(feed.source);
-  if (source == nullptr) return 0;
-  if (source->complete) return kEverything;
-  const StripeMask stripes = Compared(feed, table);
-  const std::uint64_t has = source->progress(stripes);
-  return has - std::min(has, receiver.progress(stripes));
-}
-
-// Of all that its sources have more than it.
-std::uint64_t ReadyBlocks(const Copy& receiver, const CopyTable& table) {
-  std::uint64_t ready = 0;
-  for (const Feed& feed : receiver.flow().feeds) {
-    const std::uint64_t from_there = feed.lost() ? 0 : ReadyBlocks(receiver, feed, table);
-    ready = from_there == kEverything ? kEverything : ready + from_there;
-    if (ready == kEverything) break;
-  }
-  return ready;
-}
 
 double Bytes(std::uint64_t blocks, const CopyTable& table) {
   return static_cast<double>(blocks) * table.layout().block_bytes;
@@ -85,39 +43,6 @@ bool IsAhead(const Copy& one, const Copy& other, StripeMask stripes) {
 
 }  // namespace
 
-void SlowRelays::Note(NodeId receiver, double in_all, const CopyTable& table, NodeTable& nodes,
-                      Time now) {
-  const Copy* copy = table.Find(receiver);
-  const Feed* feed = FeedOf(copy, table);
-  if (feed == nullptr) {
-    samples_.erase(receiver);
-    return;
-  }
-  Sample& sample = samples_[receiver];
-  const std::uint64_t has = copy->progress();
-  const std::uint64_t ready =
-      table.forest() ? ReadyBlocks(*copy, table) : ReadyBlocks(*copy, *feed, table);
-  sample.ready = std::min(sample.ready, ready);
-  if (sample.grant != feed->grant || !sample.flowing) {
-    const bool flowing = sample.grant == feed->grant && has > sample.had;
-    sample = {feed->grant, now, has, ready, flowing};
-    return;
-  }
-  const Duration elapsed = now - sample.since;
-  if (elapsed < kSampled) return;
-  if (has >= sample.had) {
-    const double own = Bytes(has - sample.had, table) / ToSeconds(elapsed);
-    const double rate = std::max(own, in_all);  // its link carries other objects, too
-    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * own);
-    if (sample.ready == kEverything || Bytes(sample.ready, table) >= under_way) {
-      nodes.NoteCarried(receiver, rate);
-      Judge(receiver, rate, table, nodes, now);
-    }
-  }
-  sample = {feed->grant, now, has, ready, true};
-}
-
-// Suspects it if somebody behind it should be much faster.
 void SlowRelays::Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
                        const NodeTable& nodes, Time now) {
   const Copy& copy = *table.Find(receiver);

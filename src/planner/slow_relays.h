@@ -25,9 +25,10 @@ namespace hoplite::planner {
 
 class SlowRelays {
  public:
-  // The receiver's marks in the table are news. `in_all`: bytes per second that it says come to it,
-  // of all objects. What flowed to it while its source had bytes is noted in `nodes`.
-  void Note(NodeId receiver, double in_all, const CopyTable& table, NodeTable& nodes, Time now);
+  // So much comes to the receiver, whose source has more. It is suspected if somebody behind it
+  // should be much faster.
+  void Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
+             const NodeTable& nodes, Time now);
   // The receiver closed that grant, which had been taken back: its stream brings nothing any more.
   void Closed(GrantId grant, const CopyTable& table);
   // Act has something to do.
@@ -36,15 +37,6 @@ class SlowRelays {
   void Act(const CopyTable& table, SourceSelector& selector, Time now);
 
  private:
-  // What has come to a receiver since some moment, through one grant. The time until the first
-  // bytes says how long connecting took, not how fast the link is.
-  struct Sample {
-    GrantId grant;
-    Time since;
-    std::uint64_t had = 0;    // blocks
-    std::uint64_t ready = 0;  // the least number of blocks that its source had more than it
-    bool flowing = false;
-  };
   struct Passing {
     NodeId slow = kNoNode;
     NodeId faster = kNoNode;
@@ -57,12 +49,9 @@ class SlowRelays {
     std::uint64_t faster_had = 0;
   };
 
-  void Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
-             const NodeTable& nodes, Time now);
   void Begin(const CopyTable& table, SourceSelector& selector, Time now);
   void Continue(const CopyTable& table, SourceSelector& selector, Time now);
 
-  std::map<NodeId, Sample> samples_;
   std::map<NodeId, Time> cleared_;  // when they proved to be as fast as who was to pass them
   NodeId suspect_ = kNoNode;
   NodeId faster_ = kNoNode;  // who gets the bytes from the suspect and is to pass it

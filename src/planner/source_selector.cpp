@@ -52,10 +52,12 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
     Turn turn{.receiver = receiver,
               .units = static_cast<std::uint32_t>(degree) * receiver,
               .in_a_line = degree == 1};
+    if (rules.unequal) turn.units = Rates::kMostReceivers * receiver;
     if (rules.fresh > Duration{0}) turn.little = BlocksIn(table.layout(), stripes) / kNextToNothing;
     turns_.push_back(turn);
   }
   TurnTo(0);
+  if (rules.unequal) rates_.emplace(table_, rules.unequal->nodes, rules.unequal->samples);
 }
 
 void SourceSelector::TurnTo(std::size_t group) {
@@ -87,6 +89,10 @@ void SourceSelector::LinkHomes() {
 }
 
 void SourceSelector::RunGroup() {
+  if (rates_) {
+    for (const NodeId receiver : FasterFirst()) Serve(receiver);
+    return;
+  }
   std::optional<ParkedKey> last;
   while (ServeNext(last, Home::kElsewhere)) continue;
 }
@@ -107,6 +113,7 @@ bool SourceSelector::ServeNext(std::optional<ParkedKey>& last, Home farthest) {
 SourceSelector::Served SourceSelector::Serve(NodeId receiver) {
   const Copy& copy = *table_.Find(receiver);
   if (copy.leaf) return ServeLeaf(receiver);
+  if (rates_) return ServeByRate(receiver);
   const StripeMask need = copy.parked() & stripes_;
   const GrantId replaces = copy.superseded(need);
   const bool orphan = copy.place(group_).orphan;
@@ -245,8 +252,10 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
       if (table_.IsSoonAhead(group, copy, *source, soon_)) eligible |= part;
     });
   }
-  // A node that serves nobody has no descendants.
-  if (eligible == 0 || copy.flow().serving.empty()) return eligible;
+  // A node that serves nobody has no descendants, but for those that have not heard that they were
+  // moved away from it.
+  const bool alone = copy.flow().serving.empty() && table_.knows_all_streams();
+  if (eligible == 0 || alone) return eligible;
   return eligible & ~table_.DependsOn(source_id, receiver, eligible);
 }
 
@@ -298,7 +307,8 @@ void SourceSelector::GrantIn(std::size_t group, NodeId receiver, const Choice& c
         .source = choice.source,
         .stripes = choice.stripes,
         .leaf = table_.Find(receiver)->leaf,
-        .equality_ok = equality_ok},
+        .equality_ok = equality_ok,
+        .since = rules_.now},
        replaces, lag, turns_[group].units);
   table_.Edit(receiver, [&](Copy& copy) {
     copy.starved = false;

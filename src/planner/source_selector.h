@@ -20,6 +20,9 @@
 #include "base/time.h"
 #include "planner/copy_table.h"
 #include "planner/expiring.h"
+#include "planner/flow_samples.h"
+#include "planner/node_table.h"
+#include "planner/rates.h"
 #include "planner/stamps.h"
 #include "planner/words.h"
 
@@ -28,12 +31,20 @@ namespace hoplite::planner {
 // (receiver, source)
 using KeepApart = Expiring<std::pair<NodeId, NodeId>>;
 
+// What is known of how fast links are; and how long a receiver keeps a source.
+struct Measured {
+  const NodeTable& nodes;
+  const FlowSamples& samples;
+  Duration keeps;
+};
+
 struct PassRules {
   Time now;
   const LinkModel& link;
   const KeepApart& apart;
   bool knows_members = false;  // not collecting, no inventory under way
   Duration fresh{0};           // so long after its grant a receiver hands on its place (R40)
+  std::optional<Measured> unequal = std::nullopt;  // links or sites differ, so rates count (R100)
 };
 
 struct Decision {
@@ -57,6 +68,9 @@ class SourceSelector {
   // In a forest it serves nobody any more, until it is complete; those behind it get other sources,
   // which may each serve one more for it.
   void LeaveHome(NodeId slow);
+
+  // Receivers for whom another holder is worth a move get that one (R102).
+  void Improve();
 
   // What was granted, in order.
   const std::vector<Decision>& decisions() const { return decisions_; }
@@ -95,6 +109,15 @@ class SourceSelector {
   }
   Served Serve(NodeId receiver);
   Served ServeLeaf(NodeId receiver);
+  // Whoever waits: those that lost a source, then the faster ones.
+  std::vector<NodeId> FasterFirst() const;
+  Served ServeByRate(NodeId receiver);
+  // The holder that gives it most.
+  std::optional<Choice> FindWidest(NodeId receiver, StripeMask need) const;
+  bool IsFedWithin(NodeId receiver) const;
+  void Move(NodeId receiver, const Choice& better);
+  // It is ahead, or soon will be.
+  bool MayFeed(NodeId receiver, NodeId source, StripeMask need) const;
   // One of its streams in each group.
   void MoveStarved(NodeId receiver);
   // The grant that feeds the first of its stripes in the group; null if none does, or a predecessor
@@ -156,10 +179,11 @@ class SourceSelector {
   Stamps& stamps_;
   PassRules rules_;
   Duration hop_;
-  Duration soon_{0};         // a source of a forest may be so much later than its receiver (R41)
-  std::vector<Turn> turns_;  // of each group
-  std::size_t group_ = 0;    // whose receivers are served: groups are planned one after the other
-  StripeMask stripes_ = 0;   // of the group
+  Duration soon_{0};            // a source of a forest may be so much later than its receiver (R41)
+  std::optional<Rates> rates_;  // where links differ
+  std::vector<Turn> turns_;     // of each group
+  std::size_t group_ = 0;   // whose receivers are served: groups are planned one after the other
+  StripeMask stripes_ = 0;  // of the group
   std::vector<Decision> decisions_;
   // Of several groups: which decisions are of a receiver and a source.
   std::map<std::pair<NodeId, NodeId>, std::vector<std::size_t>> said_;

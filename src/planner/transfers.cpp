@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "planner/link_learning.h"
+
 namespace hoplite::planner {
 namespace {
 
@@ -136,6 +138,11 @@ void Transfers::OnFailed(ObjectRecord& record, NodeId node, const OpenGrant& gra
   if (not_ahead) {
     table.LowerMarks(grant.source, event.marks, grant);
     if (!grant.leaf) table.NoteLate(grant, kHeld);  // a leaf was not sent there by lag (R41)
+    table.Edit(node, [&](Copy& receiver) {
+      table.ForGroups(grant.stripes, [&](std::size_t group, StripeMask) {
+        receiver.flows.Make().places.Make(group).waits_from = clock_.now() + options_.keep_apart;
+      });
+    });
   } else {
     KeepFrom(node, grant.source, event.failure);
     table.Edit(node, [](Copy& receiver) { receiver.helped = false; });
@@ -250,8 +257,12 @@ void Transfers::On(NodeId node, const Progress& event) {
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
   if (copy.leaf || copy.slot != 0) return;
-  record->slow_relays.Make().Note(node, static_cast<double>(event.bytes_per_second), record->table,
-                                  nodes_, clock_.now());
+  if (!record->samples.Make().Note(node, record->table, clock_.now())) return;
+  const auto in_all = static_cast<double>(event.bytes_per_second);
+  const LinkLearning learning(record->table, *record->samples, record->joint);
+  const double carries = learning.Learn(node, in_all, nodes_);
+  if (carries == 0) return;
+  record->slow_relays.Make().Judge(node, carries, record->table, nodes_, clock_.now());
 }
 
 }  // namespace hoplite::planner

@@ -26,6 +26,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
     post_.Send(node, Recall{id, version});
   }
   record.table = CopyTable(layout, std::move(groups));
+  record.samples.reset();
   record.slow_relays.reset();
 }
 

@@ -21,6 +21,8 @@ v1::Hello ToProto(const Hello& hello) {
   message.set_holds(hello.holds);
   message.set_owner_number(hello.owner_number);
   message.set_register_number(hello.register_number);
+  message.set_site(hello.node.site);
+  message.set_link_bytes_per_second(hello.node.link_bytes_per_second);
   return message;
 }
 
@@ -47,6 +49,10 @@ Result<Hello> FromProto(const v1::Hello& message) {
   hello.holds = message.holds();
   hello.owner_number = message.owner_number();
   hello.register_number = message.register_number();
+  if (!message.site().empty()) {
+    TRY_ASSIGN(hello.node.site, ReadName(message.site(), "site"));
+  }
+  hello.node.link_bytes_per_second = message.link_bytes_per_second();
   return hello;
 }
 

@@ -18,6 +18,22 @@ void ExpectSound(const SmallOptions& options, std::uint64_t rests = 2) {
 
 TEST(ExhaustiveSlow, FourNodesWithoutFaults) { ExpectSound({.nodes = 4}); }
 
+TEST(ExhaustiveSlow, FourNodesWithASlowLink) {
+  ExpectSound({.nodes = 4, .blocks = 1, .slow_link = true});
+}
+
+TEST(ExhaustiveSlow, ASlowLinkAndARestartOfTheDirectory) {
+  ExpectSound({.blocks = 1, .restarts = 1, .slow_link = true});
+}
+
+TEST(ExhaustiveSlow, TwoSitesAndARestartOfTheDirectory) {
+  ExpectSound({.blocks = 1, .restarts = 1, .two_sites = true});
+}
+
+TEST(ExhaustiveSlow, TwoStripesOverASlowLinkWithOneDeath) {
+  ExpectSound({.blocks = 1, .stripes = 2, .deaths = 1, .slow_link = true});
+}
+
 TEST(ExhaustiveSlow, OneRestartOfTheDirectoryAtAnyMoment) { ExpectSound({.restarts = 1}); }
 
 TEST(ExhaustiveSlow, OneDeathWhileTwoStripesAreAtDifferentStages) {

@@ -43,6 +43,15 @@ TEST(Exhaustive, AWindowWhileStripesAreAtDifferentStages) {
   ExpectSound({.blocks = 3, .stripes = 2, .growing = true, .unequal = true, .window = 1});
 }
 
+// The slow one goes behind a faster one, which may be behind it for a while: then it holds the FETCH.
+TEST(Exhaustive, ASlowLink) { ExpectSound({.slow_link = true}); }
+
+TEST(Exhaustive, ASlowLinkAndOneDeath) { ExpectSound({.deaths = 1, .slow_link = true}); }
+
+TEST(Exhaustive, TwoSites) { ExpectSound({.nodes = 4, .blocks = 1, .two_sites = true}); }
+
+TEST(Exhaustive, TwoSitesAndOneDeath) { ExpectSound({.deaths = 1, .two_sites = true}); }
+
 TEST(Exhaustive, OneDeleteAtAnyMoment) { ExpectSound({.deletes = true}); }
 
 // The interleavings of the protocol's three rules that search found, each as a case of its own.

@@ -82,6 +82,44 @@ TEST(Histories, OfSmallObjectsKeepEveryProperty) {
   EXPECT_GT(completed, 5U * seeds.count);
 }
 
+// Links and sites that differ, and change: receivers move from source to source (R100–R105).
+Options DrawUnequal(std::uint64_t seed) {
+  Random random(seed * 611953);
+  Options options = Draw(seed);
+  options.nodes = static_cast<std::uint32_t>(3 + random.Below(14));
+  options.kills = std::min(options.kills, options.nodes - 1);
+  options.size_bytes = 100'000 + random.Below(8_MiB);
+  options.spread = random.Within(milliseconds(400));
+  options.bytes_per_second = 25'000'000;
+  const auto rate = [&random] { return 1'000'000 + random.Below(24'000'000); };
+  for (std::uint32_t i = 0; i < options.nodes; ++i)
+    options.links.bytes_per_second.push_back(rate());
+  for (std::uint64_t i = random.Below(4); i > 0; --i) {
+    options.links.changes.push_back(
+        {.node = static_cast<std::uint32_t>(random.Below(options.nodes)),
+         .at = random.Within(milliseconds(1500)),
+         .bytes_per_second = rate()});
+  }
+  options.links.sites = static_cast<std::uint32_t>(1 + random.Below(3));
+  if (options.links.sites > 1) options.links.between_per_second = rate();
+  options.unmeasured = random.Below(3) == 0;
+  if (random.Below(4) == 0) options.cuts = 1;
+  return options;
+}
+
+TEST(Histories, OfUnequalLinksKeepEveryProperty) {
+  std::uint64_t completed = 0;
+  const test::Seeds seeds = test::SeedsOf(1, 600);
+  for (std::uint32_t i = 0; i < seeds.count; ++i) {
+    const Options options = DrawUnequal(seeds.first + i);
+    const Result<Report> report = RunBroadcast(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    completed += report->completed;
+  }
+  EXPECT_GT(completed, 4U * seeds.count);
+}
+
 // So many that a forest is best, over links on which it is seen: some of these die, lose their
 // sessions or come late, and the shard forgets it all.
 Options DrawMany(std::uint64_t seed) {

@@ -199,8 +199,12 @@ TEST_F(Failures, TwoDeathsAtOnceLeaveOneLine) {
   Expect("R2 <- S moved", "R4 <- R2 moved");
 }
 
+// As soon as it has all that R1 had for it.
 TEST_F(Failures, WhoHoldsUpThoseBehindItIsPassed) {
   LittleComesToR1(1'500'000);
+  Expect();
+  After(milliseconds(110));
+  Has("R2", 20'600'000, 32'000'000);
   Expect("R2 <- S moved");
 }
 

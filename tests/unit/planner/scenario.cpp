@@ -85,6 +85,10 @@ Scenario& Scenario::Connect(const std::string& node) {
   Step(NodeJoined{{Id(node), node, node + ":1"}, versions_[node].incarnation, numbers_[node]});
   return *this;
 }
+Scenario& Scenario::JoinAt(const std::string& node, const std::string& site, std::uint64_t link) {
+  Step(NodeJoined{{Id(node), node, node + ":1", site, link}});
+  return EndInventory(node);
+}
 Scenario& Scenario::Join(const std::string& node) { return Connect(node).EndInventory(node); }
 Scenario& Scenario::Suspend(const std::string& node) {
   Step(NodeSuspended{Id(node)});

@@ -53,6 +53,8 @@ class Scenario : public ::testing::Test {
 
   Self Join(const std::string& node);     // and its empty inventory
   Self Connect(const std::string& node);  // its inventory is still to come
+  // Its host stands in that site, and its link carries so many bytes per second; 0: nobody knows.
+  Self JoinAt(const std::string& node, const std::string& site, std::uint64_t link);
   Self Suspend(const std::string& node);
   Self Lose(const std::string& node);
   Self Say(const std::string& node, NodeEvent event);

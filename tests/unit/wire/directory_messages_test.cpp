@@ -183,7 +183,7 @@ TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
 }
 
 TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
-  ExpectSurvives(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
+  ExpectSurvives(Hello{.node = {NodeId{1}, "n1", "127.0.0.1:1", "west/r7", 12'500'000},
                        .cluster = "blue",
                        .shard_index = 1,
                        .shard_count = 3,
@@ -421,6 +421,8 @@ TEST(HostileHello, EveryField) {
        {"hello", [](auto& m) { m.set_address("127.0.0.1"); }},
        {"hello", [](auto& m) { m.set_address(std::string(100'000, '1') + ":1"); }},
        {"cluster", [](auto& m) { m.set_cluster(std::string(256, 'c')); }},
+       {"site", [](auto& m) { m.set_site(std::string(256, 's')); }},
+       {"site", [](auto& m) { m.set_site("line\nbreak"); }},
        {"shard_index", [](auto& m) { m.set_shard_count(0); }},
        {"shard_index", [](auto& m) { m.set_shard_index(1); }},
        {"highest_incarnation", [](auto& m) { m.set_highest_incarnation(~0ull); }}});

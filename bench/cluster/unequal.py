@@ -1,0 +1,223 @@
+"""Broadcasts over unequal links and between sites: how long receivers wait, against what their own links allow.
+
+    sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/unequal.py
+    build/python-env/bin/python bench/cluster/unequal.py --simulated --seeds 10
+
+Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
+size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
+the way between, or of the fallen link.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import dataclasses
+import json
+import pathlib
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+
+from transfers import MIB
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MBIT = 125_000  # bytes per second
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Rates in Mbit/s; the first one is the source's."""
+
+    name: str
+    rates: tuple
+    size: int = 16 * MIB
+    apart: float = 0.02  # seconds from one question to the next
+    between: int = 0  # the rate out of each of two sites, where hosts stand in turn; 0: one site
+    falls: tuple = ()  # a host, when, and the rate of its link from then on
+    dies: tuple = ()  # a host, and when; simulated only
+    told: bool = True  # nodes say what their links carry
+
+    def bound(self, host):
+        """Seconds in which the object can come to this host."""
+        rate = min(self.rates[0], self.rates[host])
+        if self.between and host % 2 == 1:
+            rate = min(rate, self.between)
+        return self.size / (rate * MBIT)
+
+    def whole_by(self):
+        """The rate by which the whole broadcast is judged, if not each receiver is by its own link."""
+        return self.falls[2] if self.falls else self.between
+
+    def worst(self, waited, whole):
+        """waited: seconds of each receiver; whole: from the first question to the last receiver's end."""
+        slow = self.whole_by()
+        if slow:
+            return whole / (self.size / (slow * MBIT))
+        return max(seconds / self.bound(host) for host, seconds in waited.items())
+
+
+def sixteen(seed):
+    drawn = random.Random(seed)
+    return Case("16 receivers of 50 to 400, 10 ms apart", (400, *(drawn.choice((50, 100, 200, 400)) for _ in range(16))),
+                apart=0.01)
+
+
+def drawn_at_random(seed):
+    drawn = random.Random(1000 + seed)
+    return Case("3 to 14 receivers of 25 to 400, drawn", tuple(drawn.randint(25, 400) for _ in range(drawn.randint(4, 15))),
+                size=drawn.choice((4, 16, 64)) * MIB, apart=drawn.choice((0, 0.005, 0.02, 0.05)))
+
+
+SLOW_FIRST = (200, 50, 100, 200, 100, 200)
+SITES = (400,) * 8
+REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
+        Case("the same, at once", SLOW_FIRST, apart=0.0),
+        Case("the same, 20 ms apart, rates not told", SLOW_FIRST, told=False),
+        Case("a link falls from 200 to 50 after 0.3 s", (200,) * 6, falls=(3, 0.3, 50)),
+        Case("two sites of 4, 400 within, 100 between, at once", SITES, apart=0.0, between=100),
+        Case("the same, 20 ms apart", SITES, between=100),
+        Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
+SIMULATED = [*REAL,
+             Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
+             Case("two sites, the first one to cross has 50", (400, 50, *SITES[2:]), apart=0.005, between=100)]
+
+
+def simulate(program, case, seed):
+    """The figure of one history."""
+    most = max(case.rates)
+    command = [program, "sim", "broadcast", "--json", "--latency", "2ms", "--nodes", len(case.rates), "--size", case.size,
+               "--bandwidth", f"{most}mbit", "--apart", f"{case.apart * 1e3:g}ms", "--spread", "2ms", "--seed", seed]
+    command += [word for rate in case.rates for word in ("--rate", f"{rate}mbit")]
+    if case.between:
+        command += ["--sites", 2, "--between", f"{case.between}mbit"]
+    if case.falls:
+        command += ["--change-rate", "{}@{}s={}mbit".format(*case.falls)]
+    if case.dies:
+        command += ["--kill-at", "{}@{}s".format(*case.dies)]
+    if not case.told:
+        command.append("--unmeasured")
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)
+    slow = case.whole_by()
+    return report["seconds"] / (case.size / (slow * MBIT)) if slow else report["stretch"]
+
+
+def simulate_all(options):
+    cases = [(case.name, lambda _, case=case: case, options.seeds) for case in SIMULATED]
+    cases += [(sixteen(1).name, sixteen, options.seeds), (drawn_at_random(1).name, drawn_at_random, 3 * options.seeds)]
+    print("| case | mean | worst |\n|---|---|---|")
+    for name, draw, seeds in cases:
+        figures = [simulate(options.programs / "hoplite", draw(seed), seed) for seed in range(1, seeds + 1)]
+        print(f"| {name} | {statistics.mean(figures):.2f} | {max(figures):.2f} |", flush=True)
+
+
+def started(command):
+    """A member that says when it is ready, and what it said."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return process, json.loads(process.stdout.readline())
+
+
+@contextlib.contextmanager
+def cluster(bed, program, case, folder):
+    """One client of a node on each host."""
+    import hoplite  # noqa: PLC0415 - the simulated cases need no package
+
+    processes, clients = [], []
+    try:
+        directory, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0",
+                                                       "--recovery-window=0", "--json"))
+        processes.append(directory)
+        for number, host in enumerate(bed.hosts):
+            socket = f"{folder}/{number}.sock"
+            words = ["--site", f"site {number % 2}"] if case.between else []
+            words += ["--link-rate", f"{case.rates[number]}mbit"] if case.told else []
+            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={4 * case.size}",
+                                           f"--directory={ready['address']}", f"--socket={socket}", "--json", *words))
+            processes.append(node)
+            clients.append(hoplite.connect(socket))
+        yield clients
+    finally:
+        for client in clients:
+            client.close()
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def broadcast(bed, case, clients, id):
+    """What each receiver waited, and the whole."""
+    source, *receivers = clients
+    source.put(bytes(case.size), id)
+    begin = time.monotonic() + 0.05
+
+    def get(number, client):
+        asks = begin + (number - 1) * case.apart
+        time.sleep(max(0.0, asks - time.monotonic()))
+        client.get(id, timeout=300)
+        return number, time.monotonic() - asks
+
+    with concurrent.futures.ThreadPoolExecutor(len(receivers) + 1) as threads:
+        gets = [threads.submit(get, number, client) for number, client in enumerate(receivers, 1)]
+        if case.falls:
+            host, after, rate = case.falls
+            time.sleep(max(0.0, begin + after - time.monotonic()))
+            bed.reshape(bed.hosts[host], f"{rate}mbit")
+        waited = dict(one.result() for one in gets)
+    whole = max(seconds + (number - 1) * case.apart for number, seconds in waited.items())
+    source.delete(id)
+    if case.falls:
+        bed.reshape(bed.hosts[host], f"{case.rates[host]}mbit")
+    return waited, whole
+
+
+def run(options, case):
+    import hosts  # noqa: PLC0415 - needs no root until a testbed is made
+    from hoplite import ObjectId  # noqa: PLC0415
+
+    between = f"{case.between}mbit" if case.between else None
+    with (tempfile.TemporaryDirectory() as folder,
+          hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between) as bed):
+        for host, rate in zip(bed.hosts, case.rates):
+            bed.reshape(host, f"{rate}mbit")
+        with cluster(bed, options.programs / "hoplite", case, folder) as clients:
+            figures = []
+            for number in range(options.rounds):
+                before = bed.crossed()
+                waited, whole = broadcast(bed, case, clients, ObjectId.from_name(f"round {number}"))
+                figures.append(case.worst(waited, whole))
+                crossings = ""
+                if case.between:
+                    there, back = ((now - then) / case.size for now, then in zip(bed.crossed(), before))
+                    crossings = f"; crossings there {there:.2f}, back {back:.2f}"
+                print(f"  round {number}: {figures[-1]:.3f}; " +
+                      ", ".join(f"{host}: {seconds:.2f} s" for host, seconds in waited.items()) + crossings, flush=True)
+            print(f"{case.name}: median {statistics.median(figures):.3f}, "
+                  f"{min(figures):.3f} to {max(figures):.3f}", flush=True)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(prog="unequal.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--simulated", action="store_true", help="by the planner world, without root")
+    parser.add_argument("--seeds", type=int, default=10, help="of each simulated case")
+    parser.add_argument("--rounds", type=int, default=6, help="of each measured case")
+    parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    if options.simulated:
+        return simulate_all(options)
+    import hosts  # noqa: PLC0415
+
+    hosts.end_on_signals()
+    for case in REAL:
+        if options.only in case.name:
+            run(options, case)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+// Rates: how many bytes per second each holder of one object would give each receiver, where links
+// or sites differ (R100, R101, R105).
+//
+// Decides: how good an offer of a holder is, and whether another one is worth a move (R102). Is told:
+// the table, what links carry (NodeTable), and how fast bytes come lately (FlowSamples). Must never:
+// say who may be sent where (R7): SourceSelector does. It lives for one pass, over one group.
+//
+//   source 200 ──▶ 200 ──▶ 100 ──▶ 50      each holder's link goes first to its faster receivers, so
+//              └─▶ …                       the slow ones find nothing left there, and stand behind
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "planner/copy_table.h"
+#include "planner/flow_samples.h"
+#include "planner/node_table.h"
+
+namespace hoplite::planner {
+
+class Rates {
+ public:
+  // So many receivers a holder serves at most.
+  static constexpr std::uint32_t kMostReceivers = 16;
+
+  // What a holder offers a receiver: the least one is the best. From 2/3 of what the receiver wants
+  // all are as good; below, those within a factor of 1.5.
+  struct Offer {
+    int shortfall = 0;
+    bool away = false;        // in another site
+    std::uint32_t crowd = 0;  // receivers, where next to nothing is left
+    bool partial = false;
+    int load = 0;                // eighths of its link that are given away
+    std::uint32_t hops = 0;      // from a holder that needs no source
+    std::uint64_t distance = 0;  // in ring order
+    friend auto operator<=>(const Offer&, const Offer&) = default;
+  };
+
+  // The links or sites of those who have or want the object differ, and it takes the slowest of these
+  // links so long that a better source pays.
+  static bool Differ(const CopyTable& table, const NodeTable& nodes);
+
+  Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples);
+
+  // 0: among the fastest; one more for each factor of 1.5 below them.
+  int ClassOf(NodeId node) const { return of(node).rate_class; }
+  std::uint32_t HopsOf(NodeId node) const { return of(node).hops; }
+  Offer OfferOf(NodeId holder, NodeId receiver) const;
+  // The receiver, which is fed, gets so much faster from that holder that it is worth a move.
+  bool IsWorthAMove(NodeId receiver, NodeId holder) const;
+  // A holder that gets bytes catches up with this lead of a receiver within the time for which it
+  // may hold a FETCH.
+  bool CatchesUp(NodeId holder, std::uint64_t bytes) const;
+  // Of those that the receiver can reach, another one of its site has the object, or crosses into the
+  // site, is no slower and has as much as it: nobody else crosses (R105).
+  bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
+  bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
+  // The holder serves the receiver from now on.
+  void Serve(NodeId holder, NodeId receiver);
+
+ private:
+  struct Node {
+    std::uint32_t site = 0;
+    double wants = 0;  // what its link brings
+    double sends = 0;  // what its link takes
+    int rate_class = 0;
+    bool needs_source = true;
+    NodeId source = kNoNode;
+    double comes = 0;   // what it gets from there, as planned or seen
+    bool seen = false;  // over 100 ms
+    std::uint32_t hops = 0;
+    std::vector<NodeId> serves;
+  };
+
+  const Node& of(NodeId node) const { return nodes_.at(node); }
+  void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest);
+  void Share(NodeId holder, const FlowSamples& samples);
+  // What a holder's link has left for this receiver: those that are as fast or faster come first.
+  double Spare(const Node& holder, NodeId receiver) const;
+  double Given(const Node& holder) const;
+  double WayTo(const Node& receiver, const Node& holder) const;
+  // Bytes per second that the receiver may expect of the holder.
+  double Expected(const Node& holder, NodeId receiver) const;
+  std::uint64_t Missing(NodeId receiver) const;
+
+  const CopyTable& table_;
+  Duration move_;  // that a move takes
+  std::map<NodeId, Node> nodes_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> ways_;
+};
+
+}  // namespace hoplite::planner

@@ -1,0 +1,99 @@
+// Where links or sites differ: each receiver goes to the holder that gives it most, and moves when
+// another one gives it much more.
+#include <algorithm>
+#include <tuple>
+
+#include "planner/source_selector.h"
+
+namespace hoplite::planner {
+std::vector<NodeId> SourceSelector::FasterFirst() const {
+  std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
+  std::ranges::sort(keys, {}, [&](const ParkedKey& key) {
+    return std::tuple(key.waits, rates_->ClassOf(key.node), key);
+  });
+  std::vector<NodeId> receivers;
+  for (const ParkedKey& key : keys) receivers.push_back(key.node);
+  return receivers;
+}
+
+SourceSelector::Served SourceSelector::ServeByRate(NodeId receiver) {
+  const Copy& copy = *table_.Find(receiver);
+  const StripeMask need = copy.parked() & stripes_;
+  const GrantId replaces = copy.superseded(need);
+  std::optional<Choice> choice = FindWidest(receiver, need);
+  if (!choice && !IsFedWithin(receiver)) choice = FindFree(receiver, need, one_more_receiver());
+  if (!choice) return Served::kUnsuitable;
+  Grant(receiver, *choice, replaces);
+  rates_->Serve(choice->source, receiver);
+  return Served::kYes;
+}
+
+std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver,
+                                                                 StripeMask need) const {
+  const bool within = IsFedWithin(receiver);
+  const auto sources = table_.sources(group_);
+  std::optional<Rates::Offer> best;
+  Choice choice;
+  for (const SourceKey& key : sources) {
+    if (key.node == receiver || (within && !rates_->SameSite(key.node, receiver))) continue;
+    const Rates::Offer offer = rates_->OfferOf(key.node, receiver);
+    if (best && offer >= *best) continue;
+    if (!HasRoom(key.node, need) || !MayFeed(receiver, key.node, need)) continue;
+    best = offer;
+    choice = {key.node, need};
+  }
+  return best ? std::optional(choice) : std::nullopt;
+}
+
+bool SourceSelector::IsFedWithin(NodeId receiver) const {
+  return rates_->IsFedWithin(receiver, [&](NodeId holder) {
+    return !rules_.apart.Contains({receiver, holder}, rules_.now);
+  });
+}
+
+bool SourceSelector::MayFeed(NodeId receiver, NodeId source, StripeMask need) const {
+  if (MayServe(receiver, source, need) == need) return true;
+  // Whoever waited in vain does not wait again soon.
+  if (rules_.now < place(receiver).waits_from) return false;
+  const StripeMarks& has = table_.Find(receiver)->marks;
+  const StripeMarks& from = table_.Find(source)->marks;
+  std::uint64_t lead = 0;  // blocks
+  for (const std::uint32_t stripe : StripesOf(need)) {
+    lead += has[stripe] - std::min(has[stripe], from[stripe]);
+  }
+  return rates_->CatchesUp(source, lead * table_.layout().block_bytes) &&
+         Eligible(receiver, source, need, Ahead::kSoon) == need;
+}
+
+void SourceSelector::Improve() {
+  TurnTo(0);
+  rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples);
+  std::vector<NodeId> fed;
+  for (const ProgressKey& key : table_.feeding(group_)) fed.push_back(key.node);
+  std::ranges::sort(fed, {}, [&](NodeId node) {
+    return std::tuple(rates_->HopsOf(node), rates_->ClassOf(node), node);
+  });
+  for (const NodeId receiver : fed) {
+    const OpenGrant* open = FirstGrant(receiver);
+    if (open == nullptr || open->leaf || open->stripes != table_.Find(receiver)->fed()) continue;
+    if (table_.Find(receiver)->superseded()) continue;  // it has not heard of the last move
+    if (rules_.now - open->since < rules_.unequal->keeps) continue;
+    const std::optional<Choice> better = FindWidest(receiver, open->stripes);
+    if (!better || better->source == open->source) continue;
+    const bool comes_in = IsFedWithin(receiver) && !rates_->SameSite(receiver, open->source);
+    if (!comes_in && !rates_->IsWorthAMove(receiver, better->source)) continue;
+    Move(receiver, *better);
+  }
+}
+
+// Until the receiver has heard of it, it may still pull from its old source, or begin to: so long it
+// counts as depending on both.
+void SourceSelector::Move(NodeId receiver, const Choice& better) {
+  const GrantId old = FirstGrantId(receiver);
+  const NodeId source = table_.grants().at(old).source;
+  if (!Replace(receiver, better)) return;
+  table_.NoteMoved(decisions_.back().grant, old, source);
+  rates_->Serve(better.source, receiver);
+}
+
+}  // namespace hoplite::planner
