@@ -8,17 +8,20 @@
 namespace hoplite::planner {
 namespace {
 
-bool Names(const std::vector<Upstream>& upstreams, const Feed& feed) {
-  return std::ranges::any_of(upstreams, [&](const Upstream& from) {
-    return from.node == feed.source && (from.stripes & feed.stripes) != 0;
-  });
+// Whether the node names just this grant, with just these stripes. A node that was to be moved may
+// name the grant before, of the same source; of a grant that waits for another stream it names the
+// stripes that the other does not bring. The books' grant would then outlive what the node knows of.
+bool Names(const std::vector<Upstream>& upstreams, const GrantId& id, const OpenGrant& grant) {
+  const GrantId& known_as = grant.adopted ? grant.known_as : id;
+  const Upstream kept{grant.source, known_as, grant.stripes};
+  return std::ranges::find(upstreams, kept) != upstreams.end();
 }
 
 // All that its node does not name.
 void CloseFeeds(CopyTable& table, NodeId node, const std::vector<Upstream>& upstreams = {}) {
   const Copy copy = *table.Find(node);
   for (const Feed& feed : copy.flow().feeds) {
-    if (feed.lost() || Names(upstreams, feed)) continue;
+    if (feed.lost() || Names(upstreams, feed.grant, table.grants().at(feed.grant))) continue;
     table.Close(feed.grant);
     table.Edit(node, [&](Copy& receiver) { receiver.wanted &= ~feed.stripes; });
   }

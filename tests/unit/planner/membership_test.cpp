@@ -173,6 +173,43 @@ TEST_F(Inventories, StripesThatNoStreamOfTheReceiverBringsAreGranted) {
   Expect("R1 <- S {12} strict");
 }
 
+// R62. R1 was moved from one grant of S to another, and names the first. When that ends, the books
+// have no grant left.
+TEST_F(Inventories, AGrantThatTheReceiverDoesNotNameIsClosedThoughItNamesItsSource) {
+  layout_ = Layout::For(1 << 20, 4);
+  for (const char* node : {"S", "R1"}) Join(node);
+  Put("S").Get("R1").Ignore();
+  Held held{object_, VersionAt("R1"), layout_, "", StripeMarks{2, 2, 2, 2}};
+  const GrantId before{{1, 90}};
+  held.upstreams = {{Id("S"), before, layout_.all_stripes()}};
+  Suspend("R1").Connect("R1").Say("R1", held).EndInventory("R1");
+  Expect();
+  Say("R1", GrantClosed{object_, VersionAt("R1"), before, Outcome::kAbandoned, Failure::kNone,
+                        held.marks});
+  EXPECT_TRUE(state_->Find(object_)->transfers.empty());
+  Want("R1", 2);
+  Expect("R1 <- S");
+}
+
+// R62. A grant that waits for another stream is named without the stripes of that stream.
+TEST_F(Inventories, OfANamedGrantTheBooksKeepTheStripesThatAreNamed) {
+  layout_ = Layout::For(1 << 20, 4);
+  for (const char* node : {"S", "R1"}) Join(node);
+  Put("S").Get("R1").Ignore();
+  Held held{object_, VersionAt("R1"), layout_, "", StripeMarks{2, 2, 2, 2}};
+  const GrantId before{{1, 90}};
+  const GrantId after = NewestGrant("R1");
+  held.upstreams = {{Id("S"), before, 0b0001}, {Id("S"), after, 0b1110}};
+  Suspend("R1").Connect("R1").Say("R1", held).EndInventory("R1");
+  Say("R1", GrantClosed{object_, VersionAt("R1"), before, Outcome::kAbandoned, Failure::kNone,
+                        held.marks});
+  Want("R1", 2);
+  Expect("R1 <- S {1}");
+  Say("R1", GrantClosed{object_, VersionAt("R1"), after, Outcome::kDone, Failure::kNone,
+                        StripeMarks{2, 16, 16, 16}});
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+}
+
 TEST_F(Inventories, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Locate("R2").Ignore();
