@@ -35,7 +35,7 @@ void World::CheckHandedOn(const CallRecord& record) {
   if (record.error || record.left_count > 0) return;
   if (last_end_ && *last_end_ + kNoticed > record.begun) return;
   for (const ObjectId& object : record.held) {
-    if (!MayBeGone(object) && !Available(object)) {
+    if (!MayBeGone(object) && !Exists(object)) {
       Broken(fmt::format("P20: {} is not there any more after the {}", object.ToShortString(),
                          ToString(record)));
     }

@@ -162,6 +162,7 @@ class World {
   std::string Unsettled() const;
   std::string TakenBack() const;
   std::string Left() const;
+  bool Exists(const ObjectId& object) const;
   bool Available(const ObjectId& object) const;
   bool Fits(Member& member, const ObjectId& object) const;
   bool FitsSum(const CallRecord& record) const;

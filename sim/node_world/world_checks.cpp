@@ -267,20 +267,24 @@ std::string World::OwnedByNobody() const {
   return "";
 }
 
-// Whether the directory has the object, or a living process that the directory may know of; and no
-// Put of it is being taken back.
-bool World::Available(const ObjectId& object) const {
-  const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
-    const auto entry = host.member ? host.member->assembly().table.Find(object) : nullptr;
-    return entry && entry->withdrawal().open();
-  });
-  if (withdrawn) return false;
+// Whether the directory has the object, or a living process that the directory may know of.
+bool World::Exists(const ObjectId& object) const {
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (known && known->inlined) return true;
   return std::ranges::any_of(hosts_, [&](const Host& host) {
     const auto copy = host.member ? host.member->assembly().store.Find(object) : nullptr;
     return copy && copy->state() == store::CopyState::kFinal;
   });
+}
+
+// The same, and no Put of it is being taken back: until that is confirmed, the node that began the
+// Put fetches nothing of it (R47).
+bool World::Available(const ObjectId& object) const {
+  const bool withdrawn = std::ranges::any_of(hosts_, [&](const Host& host) {
+    const auto entry = host.member ? host.member->assembly().table.Find(object) : nullptr;
+    return entry && entry->withdrawal().open();
+  });
+  return !withdrawn && Exists(object);
 }
 
 bool World::Fits(Member& member, const ObjectId& object) const {

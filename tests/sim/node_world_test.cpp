@@ -52,12 +52,16 @@ TEST(NodeWorld, HistoriesBeyondTheFirstOnesKeepEveryProperty) {
   }
 }
 
-// A shard that restarted confirms that a Put is taken back when it has collected (R15, R47). (The
-// world did not wait for that, and took what another node had put under the same id for lost.)
+// A shard that restarted confirms that a Put is taken back when it has collected (R15, R47); and a node
+// that can't hear its shard does not learn of it. (The world took for lost what other nodes had under
+// the same id: what was put before, and what a drained node had handed on.)
 TEST(NodeWorld, WhatIsThereIsNotLostBecauseAnotherPutOfItIsTakenBack) {
-  const Options options = Draw(900671);
-  ASSERT_GT(options.newcomers, 0U);  // else nobody looks
-  EXPECT_EQ(World(options).Run().violation, "");
+  const Options newcomers = Draw(900671);
+  const Options drains = Draw(3110663);
+  ASSERT_GT(newcomers.newcomers, 0U);  // else nobody looks
+  ASSERT_GT(drains.drains, 0U);
+  EXPECT_EQ(World(newcomers).Run().violation, "");
+  EXPECT_EQ(World(drains).Run().violation, "");
 }
 
 TEST(NodeWorld, WhatIsOwnedStaysAndGoesWithItsLastOwner) {
