@@ -23,6 +23,7 @@ void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(reduction.owner.owned).Add(reduction.owner.number);
   digest.Add(reduction.vouched).Add(reduction.plan).Add(reduction.tree.striped());
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
+  digest.Add(reduction.withheld);
   for (const ObjectId& source : reduction.used) digest.Add(source);
   for (const auto& [slot, known] : reduction.tree.slots()) {
     digest.Add(slot).Add(known.attempt).Add(known.version).Add(known.drained).Add(known.asked);

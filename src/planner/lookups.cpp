@@ -41,7 +41,7 @@ void Lookups::On(NodeId node, const CancelLocate& event) {
 
 void Lookups::ResolveLocates(const ObjectId& id, ObjectRecord& record) {
   giving_.Erase(id);
-  if (!record.waits || !record.exists()) return;
+  if (!record.waits || !record.exists() || record.withheld()) return;
   if (record.inline_bytes != nullptr) {
     Give(id, record);
   } else {

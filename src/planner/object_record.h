@@ -97,6 +97,10 @@ struct ObjectRecord {
 
   const Waiting& waiting() const { return waits.OrEmpty(); }
   bool exists() const { return inline_bytes != nullptr || table.whole(); }
+  // It is committed, and its coordinator is to know before anybody else gets it (R82).
+  bool withheld() const {
+    return reduction && reduction->withheld && reduction->committed == version;
+  }
   bool open_reduction() const { return reduction && !reduction->committed; }
   // It is there, or may come to be by what is under way.
   bool coming() const {

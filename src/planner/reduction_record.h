@@ -33,6 +33,8 @@ struct ReductionRecord {
   SlotTree tree;
   Version committed;  // none: still open; else the record stays until the coordinator knows, or
                       // nothing of the target is left
+  // A shard without these books would perhaps fold other sources (R82).
+  bool withheld = false;
   std::vector<ObjectId> used;
 };
 

@@ -213,7 +213,10 @@ void ReductionRequests::Lose(const ObjectId& id, ObjectRecord& record, NodeId no
   }
   if (!record.reduction) return;
   ReductionRecord& reduction = *record.reduction;
-  if (reduction.committed) return;  // it may come back and ask
+  if (reduction.committed) {  // its coordinator may come back and ask
+    if (reduction.coordinator == node) reduction.withheld = false;
+    return;
+  }
   if (reduction.coordinator == node) {
     return End(id, record,
                Error(ErrorCode::kPeerLost,

@@ -27,6 +27,7 @@ bool ShardFolds::Make(const ObjectId& id, ObjectRecord& record, const ShardFold&
   const std::string metadata = what.metadata.empty() ? first.metadata.OrEmpty() : what.metadata;
   if (!versions_.HasRoomFor(record, metadata, first.inline_bytes->size())) return false;
   for (const Source& source : sources) record.reduction->used.push_back(source.id);
+  record.reduction->withheld = sources.size() < what.sources.size();
   Commit(id, record, metadata, Folded(sources, what.fold));
   return true;
 }
@@ -39,7 +40,7 @@ std::vector<ShardFolds::Source> ShardFolds::SourcesOf(const ShardFold& what) con
   for (const ObjectId& id : what.sources) {
     if (sources.size() == wanted) break;
     const ObjectRecord* record = objects_.Find(id);
-    if (record == nullptr || !record->exists()) continue;
+    if (record == nullptr || !record->exists() || record->withheld()) continue;
     const std::string& metadata = record->metadata.OrEmpty();
     if (FailureIn(metadata)) continue;
     if (record->inline_bytes == nullptr || !kind.Hear(id, metadata)) return {};

@@ -366,6 +366,55 @@ TEST_F(ShardFolding, ACoordinatorThatIsLostAfterLeavesTheTarget) {
   EXPECT_THAT(NumbersIn(Told<InlineObject>(kReader)->bytes), ElementsAre(1));
 }
 
+// --- a sum of some of the sources named: a restarted shard would perhaps fold others
+
+TEST_F(ShardFolding, ASumOfSomeIsGivenToReadersWhenTheCoordinatorHasHeard) {
+  for (std::uint32_t i = 0; i < 3; ++i) Put(i, {i});
+  Say(kReader, Locate{.object = target_});
+  Open(3, 2);
+  EXPECT_THAT(Sum(), ElementsAre(1));
+  EXPECT_EQ(Told<InlineObject>(kReader), nullptr);
+  Say(kCoordinator, ReduceClose{target_, kRequest});
+  EXPECT_THAT(NumbersIn(Told<InlineObject>(kReader)->bytes), ElementsAre(1));
+}
+
+TEST_F(ShardFolding, ASumOfSomeIsGivenToReadersWhenTheCoordinatorIsLost) {
+  for (std::uint32_t i = 0; i < 3; ++i) Put(i, {i});
+  Say(kReader, Locate{.object = target_});
+  Open(3, 2);
+  state_->Apply({now_, NodeLost{kPutter}});
+  Plan();
+  EXPECT_EQ(Told<InlineObject>(kReader), nullptr);
+  state_->Apply({now_, NodeLost{kCoordinator}});
+  Plan();
+  EXPECT_THAT(NumbersIn(Told<InlineObject>(kReader)->bytes), ElementsAre(1));
+}
+
+TEST_F(ShardFolding, ASumOfSomeIsGivenToReadersWhenTheCoordinatorAsksNoMore) {
+  for (std::uint32_t i = 0; i < 3; ++i) Put(i, {i});
+  Say(kReader, Locate{.object = target_});
+  Open(3, 2);
+  state_->Apply({now_, NodeSuspended{kCoordinator}});
+  state_->Apply({now_, NodeJoined{{kCoordinator, "n2", "n2:1"}, 0}});
+  Plan();
+  EXPECT_EQ(Told<InlineObject>(kReader), nullptr);
+  Say(kCoordinator, InventoryEnd{});
+  EXPECT_THAT(NumbersIn(Told<InlineObject>(kReader)->bytes), ElementsAre(1));
+}
+
+TEST_F(ShardFolding, ASumOfSomeIsASourceWhenTheCoordinatorHasHeard) {
+  for (std::uint32_t i = 0; i < 3; ++i) Put(i, {i});
+  Open(3, 2);
+  ReduceOpen next = Opening(1);
+  next.object = ObjectId::FromName("next target");
+  next.shard_fold.sources = {target_};
+  Say(kReader, next);
+  EXPECT_EQ(Told<ReduceCommitted>(kReader), nullptr);
+  Say(kCoordinator, ReduceClose{target_, kRequest});
+  Say(kReader, next);
+  EXPECT_THAT(NumbersIn(Told<ReduceCommitted>(kReader)->bytes), ElementsAre(1));
+}
+
 // The bytes that a restarted shard was not told yet can't be folded.
 TEST_F(ShardFolding, SourcesToldWithoutBytesGoTheOtherWay) {
   const Layout layout = Layout::For(4);
