@@ -47,6 +47,7 @@ class PlantedDirectory final : public DirectoryClient {
     return link_->inline_limit(shard);
   }
   std::optional<Error> why_away(std::size_t shard) const override { return link_->why_away(shard); }
+  Duration away_for(std::size_t shard) const override { return link_->away_for(shard); }
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<protocol::ObjectView>)> done) override {
     link_->Find(object, timeout, std::move(done));

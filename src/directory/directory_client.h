@@ -103,6 +103,8 @@ class DirectoryClient {
   // Why the last session with the shard, or the last attempt at one, ended (Refuses in
   // away.h: the node waits, and asks again). None while a session is open.
   virtual std::optional<Error> why_away(std::size_t shard) const = 0;
+  // Since the end of that session, or since Start if there was none. 0: a session is open.
+  virtual Duration away_for(std::size_t shard) const = 0;
   // One object, or a page of a shard's picture, for `info` and `status`; `done` runs on the loop,
   // within the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,

@@ -42,7 +42,10 @@ ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello,
       pause_(times.first_pause),
       teller_(hello_.shard_index, hooks) {}
 
-void ShardLink::Start() { Open(); }
+void ShardLink::Start() {
+  away_since_ = Now();
+  Open();
+}
 
 void ShardLink::Open() {
   state_ = State::kGreeting;
@@ -251,6 +254,7 @@ void ShardLink::Settle() {
 void ShardLink::Leave() {
   const bool was_open = state_ == State::kOpen;
   state_ = State::kClosed;
+  if (was_open) away_since_ = Now();
   ++attempt_;
   timer_.cancel();
   if (connection_) connection_->Close();

@@ -20,6 +20,7 @@
 
 #include <asio/io_context.hpp>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/time.h"
 #include "directory/directory_client.h"
@@ -61,6 +62,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
     return welcome_ ? welcome_->inline_limit_bytes : kMaxInlineBytes;
   }
   const std::optional<Error>& why_away() const { return why_away_; }
+  Duration away_for() const { return open() ? Duration{0} : Now() - away_since_; }
 
  private:
   enum class State { kClosed, kGreeting, kOpen, kStopped };
@@ -113,6 +115,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   std::optional<Time> name_refused_since_;
   bool settled_ = false;           // on_settled was told
   std::optional<Error> why_away_;  // the end of the last session or attempt, until Welcome
+  Time away_since_{};              // the end of the last session, or Start
 };
 
 }  // namespace hoplite::directory

@@ -56,6 +56,10 @@ std::optional<Error> ShardedClient::why_away(std::size_t shard) const {
   return shard < links_.size() ? links_[shard]->why_away() : std::nullopt;
 }
 
+Duration ShardedClient::away_for(std::size_t shard) const {
+  return shard < links_.size() ? links_[shard]->away_for() : Duration{0};
+}
+
 void ShardedClient::Find(const ObjectId& object, Duration timeout,
                          std::function<void(Result<protocol::ObjectView>)> done) {
   const std::size_t shard = ShardOf(object, ports_.size());

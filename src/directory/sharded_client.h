@@ -41,6 +41,7 @@ class ShardedClient final : public DirectoryClient {
   std::uint64_t shard_id(std::size_t shard) const override { return known_.at(shard); }
   std::uint64_t inline_limit(std::size_t shard) const override;
   std::optional<Error> why_away(std::size_t shard) const override;
+  Duration away_for(std::size_t shard) const override;
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<protocol::ObjectView>)> done) override;
   void Status(std::size_t shard, const protocol::PageRequest& page, Duration timeout,

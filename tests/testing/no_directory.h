@@ -19,6 +19,7 @@ class NoDirectory final : public directory::DirectoryClient {
   std::uint64_t shard_id(std::size_t) const override { return 0; }
   std::uint64_t inline_limit(std::size_t) const override { return kMaxInlineBytes; }
   std::optional<Error> why_away(std::size_t) const override { return std::nullopt; }
+  Duration away_for(std::size_t) const override { return Duration{0}; }
   void Find(const ObjectId&, Duration, std::function<void(Result<protocol::ObjectView>)>) override {
   }
   void Status(std::size_t, const protocol::PageRequest&, Duration,

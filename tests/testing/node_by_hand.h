@@ -41,6 +41,7 @@ class DirectoryByHand final : public directory::DirectoryClient {
   std::uint64_t shard_id(std::size_t /*shard*/) const override { return 1; }
   std::uint64_t inline_limit(std::size_t /*shard*/) const override { return limit; }
   std::optional<Error> why_away(std::size_t /*shard*/) const override { return std::nullopt; }
+  Duration away_for(std::size_t /*shard*/) const override { return Duration{0}; }
   void Find(const ObjectId& /*object*/, Duration /*timeout*/,
             std::function<void(Result<protocol::ObjectView>)> answer) override {
     if (view) return answer(*view);
