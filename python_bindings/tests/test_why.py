@@ -25,6 +25,32 @@ def test_its_producer_is_slow(here: Client, there: Client) -> None:
     assert there.why(id) == f"object {id} is complete at n1"
 
 
+def test_its_producer_writes_nothing(here: Client, there: Client) -> None:
+    id = ObjectId.random()
+    draft = here.create(4_000_000, np.uint8, id=id)
+    draft.advance(1_000_000)  # whole blocks count
+    get = there.get_future(id, timeout=60.0)
+    silent = "it has arrived up to 999424 of 4000000 bytes from n0, which has sent nothing for "
+    maker = "; n0, which makes it, has 999424 of 4000000 bytes so far"
+    until(lambda: there.why(id), silent, maker)
+    with pytest.raises(
+        hoplite.TimeoutError, match=f"is not complete at the deadline: {silent}.*{maker}"
+    ):
+        there.get(id, timeout=1.0)
+    get.cancel()
+    draft.abort()
+
+
+def test_nobody_owns_it_any_more(here: Client, cluster: LocalCluster) -> None:
+    id = ObjectId.random()
+    with cluster.connect(1) as owner:
+        owner.put(np.zeros(100, np.uint8), id=id, owned=True)
+    until(
+        lambda: here.why(id),
+        f"object {id} was deleted, since nobody owned it any more; its id is blocked for another ",
+    )
+
+
 def test_its_producer_gave_up(here: Client, there: Client) -> None:
     id = ObjectId.random()
     draft = here.create(4_000_000, np.uint8, id=id)

@@ -258,7 +258,7 @@ net::Task<std::optional<Error>> Calls::CopyInto(CallRecordPtr record, store::Cop
   int looks = 0;
   for (;;) {
     if (call->cancelled || time_.Now() >= call->deadline) {
-      co_return calls.GaveUp(record->object, *call);
+      co_return co_await calls.GaveUp(record->object, call, time_.Now());
     }
     const store::CopyState state = copy->state();
     if (state == store::CopyState::kVoid) {

@@ -206,4 +206,14 @@ std::string ToString(const Stamp& stamp) {
   return fmt::format("{}.{}", stamp.incarnation, stamp.sequence);
 }
 
+std::string NameSome(std::span<const std::string> all, std::size_t most, std::string_view between) {
+  std::string text;
+  for (const std::string& one : all.first(std::min(most, all.size()))) {
+    if (!text.empty()) text += between;
+    text += one;
+  }
+  if (all.size() > most) text += fmt::format(" and {} more", all.size() - most);
+  return text;
+}
+
 }  // namespace hoplite

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,9 @@ bool IsPlainText(std::string_view text);
 bool IsUtf8(std::string_view text);
 // As many whole characters of such a text as fit into so many bytes.
 std::string_view FirstBytes(std::string_view text, std::size_t most);
+// "a, b and 3 more": so many of them are named.
+std::string NameSome(std::span<const std::string> all, std::size_t most,
+                     std::string_view between = ", ");
 // A host as peers are told it: a name, an IPv4 address, or an IPv6 address without brackets.
 bool IsHost(const std::string& text);
 

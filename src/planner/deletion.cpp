@@ -5,7 +5,7 @@
 namespace hoplite::planner {
 
 void Deletion::On(NodeId node, const Delete& event) {
-  Mark(event.object, lifetime_, {stamps_.NextVersion()}, {node});
+  Mark(event.object, lifetime_, {.version = stamps_.NextVersion()}, {node});
 }
 
 void Deletion::On(NodeId /*node*/, const Tombstone& event) {
@@ -14,7 +14,8 @@ void Deletion::On(NodeId /*node*/, const Tombstone& event) {
   // Its owner came after the mark had ended here, as that of what was put again.
   const bool owned_again = owners_.OwnedAfter(event.object, event.version);
   if (event.remaining <= Duration{0} || put_again || owned_again) return;
-  Mark(event.object, std::min(event.remaining, lifetime_), {event.version, true}, {});
+  Mark(event.object, std::min(event.remaining, lifetime_),
+       {.version = event.version, .repeated = true}, {});
 }
 
 void Deletion::Mark(const ObjectId& id, Duration lifetime, const DeletionMark& mark,

@@ -42,7 +42,9 @@ class Deletion {
   void On(NodeId node, const Delete& event);
   void On(NodeId node, const Tombstone& event);
   // Nobody owns the object any more: as if somebody deleted it.
-  void EndUnowned(const ObjectId& id) { Mark(id, lifetime_, {stamps_.NextVersion()}, {}); }
+  void EndUnowned(const ObjectId& id) {
+    Mark(id, lifetime_, {.version = stamps_.NextVersion(), .unowned = true}, {});
+  }
 
  private:
   // `told` and everybody concerned hear of it.

@@ -11,7 +11,10 @@ void DeletionMarks::Insert(const ObjectId& id, const DeletionMark& mark, Time un
   }
   ends_.Insert(id, until);
   DeletionMark& known = marks_.try_emplace(id, mark).first->second;
-  if (known.version < mark.version) known.version = mark.version;
+  if (known.version < mark.version) {
+    known.version = mark.version;
+    known.unowned = mark.unowned;
+  }
   known.repeated = known.repeated && mark.repeated;
 }
 
@@ -29,7 +32,8 @@ void DeletionMarks::Expire(Time now, std::size_t most) {
 std::string DeletionMarks::WhyBlocked(const ObjectId& id, Time now) const {
   const std::optional<Time> until = Until(id, now);
   if (!until) return {};
-  return fmt::format("object {} was deleted; its id is blocked for another {:.1f} s", id.ToHex(),
+  return fmt::format("object {} was deleted{}; its id is blocked for another {:.1f} s", id.ToHex(),
+                     marks_.at(id).unowned ? ", since nobody owned it any more" : "",
                      ToSeconds(*until - now));
 }
 

@@ -23,6 +23,7 @@ namespace hoplite::planner {
 struct DeletionMark {
   Version version;
   bool repeated = false;  // by a node: it may have ended before, and the object been put again
+  bool unowned = false;   // nobody owned the object any more
 };
 
 class DeletionMarks {

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "planner/directory_internal.h"
+#include "planner/waits_in_words.h"
 #include "protocol/failure.h"
 
 namespace hoplite::planner {
@@ -73,38 +72,6 @@ class Told {
   std::map<ObjectId, std::vector<WaiterView>> by_object_;
 };
 
-// Why the object is not there.
-std::string Absent(const NodeTable& nodes, const ObjectRecord& record,
-                   const std::vector<WaiterView>& told) {
-  if (record.open_reduction()) {
-    const NodeId coordinator = record.reduction->coordinator;
-    const auto waits = std::ranges::find(told, coordinator, &WaiterView::node);
-    return fmt::format("a reduction makes it that {} asked for{}", nodes.NameOf(coordinator),
-                       waits == told.end() ? "" : ": " + waits->why);
-  }
-  const Waiting& waiting = record.waiting();
-  return waiting.loss.empty() ? "it does not exist" : InWords(waiting.loss);
-}
-
-constexpr const char* kBusy = "every holder is busy";
-
-// Why nobody serves a node that has memory for the object: which holders are away, or out of its
-// reach, or all of them serve others.
-std::string Unserved(const Books& books, const ObjectRecord& record, NodeId node) {
-  std::string why;
-  for (const auto& [holder, copy] : record.table.copies()) {
-    if (holder == node || !copy.listed || copy.parked() != 0) continue;
-    const NodeRecord* known = books.nodes.Find(holder);
-    const bool blocked = books.pairs.Blocks(node, holder, books.clock.now());
-    if (known != nullptr && known->alive && !blocked) return kBusy;
-    if (!why.empty()) why += "; ";
-    why += blocked ? fmt::format("it can't connect to {}: {}", books.nodes.NameOf(holder),
-                                 books.pairs.Why(node, holder))
-                   : fmt::format("{}, which has it, does not answer", books.nodes.NameOf(holder));
-  }
-  return why.empty() ? kBusy : why;
-}
-
 std::optional<RegisterView> ViewOfRegister(const Books& books, const ObjectId& name) {
   const RegisterRecord* record = books.registers.Find(name);
   if (record == nullptr) return std::nullopt;
@@ -128,7 +95,11 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   view.metadata = record.metadata.OrEmpty();
   view.inlined = record.inline_bytes != nullptr;
   const Waiting& waiting = record.waiting();
-  const std::string absent = record.exists() ? "" : Absent(nodes, record, told);
+  const std::string absent = record.exists() ? "" : WhyAbsent(nodes, record, told);
+  // First, for who asks why: a Get at the same node waits for the same.
+  for (const PendingCreate& create : waiting.creates) {
+    view.waiters.push_back({create.node, nodes.NameOf(create.node), WhyPutWaits(nodes, record)});
+  }
   for (const Asking& one : waiting.locates) {
     view.waiters.push_back({one.node, nodes.NameOf(one.node),
                             record.exists() ? "the bytes are on their way" : absent});
@@ -144,7 +115,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
     // Who asks again, with its answer on the way, waits once.
     if (copy.parked() != 0 && !waiting.locates.contains({node})) {
       view.waiters.push_back(
-          {node, nodes.NameOf(node), record.exists() ? Unserved(books, record, node) : absent});
+          {node, nodes.NameOf(node), record.exists() ? WhyUnserved(books, record, node) : absent});
     }
   }
   for (const auto& [grant, open] : record.table.grants()) {

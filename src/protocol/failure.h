@@ -18,6 +18,10 @@ std::string FailureMetadata(const Error& error);
 // None: the object has not failed.
 std::optional<Error> FailureIn(std::string_view metadata);
 
+// Of an object that is not there, and was not lost.
+inline constexpr const char* kDoesNotExist =
+    "it does not exist: a put of it, or a reduction into it, would help";
+
 // How an object ceased to exist that nobody deleted. Empty: it did not.
 struct Loss {
   std::string node_name;    // of its last holder

@@ -79,7 +79,9 @@ class CutTransport final : public net::Transport {
 class Unreachable : public ::testing::Test {
  public:
   void Start(std::size_t nodes) {
-    ClusterOptions options{.nodes = nodes, .memory_bytes = memory_bytes_};
+    ClusterOptions options{.nodes = nodes,
+                           .memory_bytes = memory_bytes_,
+                           .rate_bytes_per_second = rate_bytes_per_second_};
     options.between = [this](std::unique_ptr<net::Transport> inner) {
       return std::make_unique<CutTransport>(cuts_, started_++, std::move(inner));
     };
@@ -92,10 +94,23 @@ class Unreachable : public ::testing::Test {
   }
   Client client(std::size_t node) { return cluster_->client(node); }
   std::string address(std::size_t node) { return cluster_->node(node).address(); }
+  // Whether it comes to say all of these.
+  static ::testing::AssertionResult Says(Client& client, const ObjectId& object,
+                                         const std::vector<std::string>& parts) {
+    std::string last;
+    const auto said = [&] {
+      const auto why = client.Why(object, kSoon);
+      last = why ? *why : why.error().ToString();
+      return std::ranges::all_of(parts, [&](const auto& part) { return last.contains(part); });
+    };
+    return Eventually(said) ? ::testing::AssertionSuccess()
+                            : ::testing::AssertionFailure() << "it says: " << last;
+  }
 
  protected:
   std::shared_ptr<Cuts> cuts_ = std::make_shared<Cuts>();
   std::uint64_t memory_bytes_ = ClusterOptions().memory_bytes;
+  std::uint64_t rate_bytes_per_second_ = 0;
   std::size_t started_ = 0;
   std::optional<Cluster> cluster_;
 };
@@ -151,6 +166,39 @@ TEST_F(Unreachable, AReductionThatHasNoWayAroundNamesBothAddresses) {
   EXPECT_THAT(outcome.error().message, HasSubstr(address(0)));
   EXPECT_THAT(outcome.error().message, HasSubstr(address(1)));
   EXPECT_THAT(outcome.error().message, HasSubstr("no route"));
+}
+
+// n0 serves n1, and n2 beside it, which can't connect to n1. That is all that n0 does at a time.
+TEST_F(Unreachable, WhySaysWhomTheHoldersServeAndNamesBothAddressesOfAPair) {
+  rate_bytes_per_second_ = 500'000;
+  Start(4);
+  for (const auto& [from, to] : {std::pair(2, 1), {3, 1}, {3, 2}}) Cut(from, to);
+  const auto id = client(0).Put(Pattern(8_MiB, 1));
+  ASSERT_TRUE(id);
+  std::vector<Client> readers;
+  std::vector<Future<Buffer>> gets;
+  for (std::size_t i = 1; i < 4; ++i) {
+    readers.push_back(client(i));
+    gets.push_back(readers.back().GetAsync(*id, kSoon));
+    if (i < 3) EXPECT_TRUE(Says(readers.back(), *id, {" bytes from n0, "}));
+  }
+  EXPECT_TRUE(Says(readers.back(), *id,
+                   {"no holder serves it: every holder serves another node, and the first to end "
+                    "that is its source: n0 serves n1, n2",
+                    "it can't connect from n3 at " + address(3) + " to n1 at " + address(1),
+                    "it can't connect from n3 at " + address(3) + " to n2 at " + address(2)}));
+}
+
+TEST_F(Unreachable, WhySaysOfAReductionWhoCannotConnectToWhom) {
+  Start(2);
+  CutBothWays(0, 1);
+  for (std::size_t i = 0; i < 2; ++i) PutSource(client(i), i, 40'000);
+  const auto options = Sum(2);
+  Client asks = client(0);
+  const auto sum = asks.Reduce(options);
+  ASSERT_TRUE(sum);
+  EXPECT_TRUE(Says(asks, sum->target(),
+                   {"a reduction into it is under way: ", address(0), address(1), "no route"}));
 }
 
 // What passes through a third is kept there, as any copy is.

@@ -34,7 +34,7 @@ TEST(WithdrawnPut, ThatTimedOutDoesNotExistAfterwards) {
   const auto again = cluster.client(0).Put("second", {.id = kId, .timeout = 100ms});
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::kTimeout);
-  EXPECT_THAT(again.error().message, ::testing::HasSubstr("earlier put"));
+  EXPECT_THAT(again.error().message, ::testing::HasSubstr("an earlier one was taken back"));
   EXPECT_EQ(cluster.node(0).usage().used_bytes, 0u);
   stopped.reset();
   ExpectNothingOfIt(cluster);

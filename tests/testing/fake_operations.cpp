@@ -5,6 +5,7 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "node/core/counted.h"
 #include "store/segment.h"
@@ -116,7 +117,7 @@ net::Task<Result<std::shared_ptr<node::Draft>>> FakeOperations::Create(ObjectId 
 net::Task<Result<store::CopyPtr>> FakeOperations::Await(ObjectId object, bool final,
                                                         node::CallPtr call) {
   waiting_.insert(call);
-  Result<store::CopyPtr> found = std::unexpected(GaveUp(object, *call));
+  Result<store::CopyPtr> found = std::unexpected(co_await GaveUp(object, call, Now()));
   bool in_time = true;
   while (in_time) {
     const store::CopyPtr copy = store_->Find(object);
@@ -143,9 +144,9 @@ net::Task<Result<store::CopyPtr>> FakeOperations::Open(ObjectId object, node::Ca
   return Await(object, false, std::move(call));
 }
 
-Error FakeOperations::GaveUp(const ObjectId& object, const node::Call& call) {
-  if (call.cancelled) return {ErrorCode::kCancelled, "cancelled"};
-  return {ErrorCode::kTimeout, "object " + object.ToHex() + ' ' + WhyUnfinished(object)};
+net::Task<Error> FakeOperations::GaveUp(ObjectId object, node::CallPtr call, Time /*since*/) {
+  if (call->cancelled) co_return Error(ErrorCode::kCancelled, "cancelled");
+  co_return Error(ErrorCode::kTimeout, "object " + object.ToHex() + ' ' + WhyUnfinished(object));
 }
 
 std::string FakeOperations::WhyUnfinished(const ObjectId&) { return "is not complete"; }

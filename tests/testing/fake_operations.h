@@ -62,7 +62,7 @@ class FakeOperations final : public node::Operations {
   void Spawn(const char* what, net::Task<void> task) override;
   void OnUnpin() override {}
   void GiveUpIdle() override {}
-  Error GaveUp(const ObjectId& object, const node::Call& call) override;
+  net::Task<Error> GaveUp(ObjectId object, node::CallPtr call, Time since) override;
   std::string WhyUnfinished(const ObjectId& object) override;
   net::Task<node::Explanation> Why(ObjectId object, node::CallPtr call) override;
   store::ObjectStore& store() override { return *store_; }

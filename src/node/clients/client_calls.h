@@ -63,7 +63,7 @@ class ClientCalls final : public Operations {
   }
   void OnUnpin() override { context_.memory.OnSpace(); }
   void GiveUpIdle() override { data_plane_.GiveUpIdle(); }
-  Error GaveUp(const ObjectId& object, const Call& call) override;
+  net::Task<Error> GaveUp(ObjectId object, CallPtr call, Time since) override;
   std::string WhyUnfinished(const ObjectId& object) override;
   net::Task<Explanation> Why(ObjectId object, CallPtr call) override;
 

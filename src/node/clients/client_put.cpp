@@ -53,7 +53,8 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
         ErrorCode::kInvalidArgument,
         fmt::format("metadata of {} bytes: the limit is {}", metadata.size(), kMaxMetadataBytes)));
   }
-  const Time patience = Now() + kPutPatience;
+  const Time begun = Now();
+  const Time patience = begun + kPutPatience;
   const bool patient = call->deadline == kNever;
   if (patient) call->deadline = patience;
   MemoryBroker::Waiter space(context_.memory, call->changed);
@@ -72,7 +73,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
         Publication::Owning owning{call->owned ? call->client : nullptr, call->only_if_owned};
-        auto publication = std::make_shared<Publication>(context_, entry, std::move(*copy),
+        auto publication = std::make_shared<Publication>(context_, *this, entry, std::move(*copy),
                                                          ++publications_, std::move(owning));
         entry->Begin(publication);
         publication->Begin();
@@ -86,10 +87,8 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     } else {
       space.Leave();  // memory alone would not help it: nobody is to wait behind it
     }
-    {
-      const WaitingPut waits(entry, size_bytes);
-      if (co_await waiting.Wait()) continue;
-    }
+    const WaitingPut waits(entry, size_bytes);
+    if (co_await waiting.Wait()) continue;
     const store::StoreUsage usage = context_.store.usage();
     if (patient && !call->cancelled && usage.not_yet_reserved_bytes > 0) {
       call->deadline = Now() + kPutPatience;
@@ -98,11 +97,7 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (call->cancelled)
       co_return std::unexpected(Error(ErrorCode::kCancelled, "the put was cancelled"));
     if (entry->withdrawal().open()) {
-      co_return std::unexpected(Error(ErrorCode::kTimeout,
-                                      "the directory has not confirmed within the deadline that an "
-                                      "earlier put of object " +
-                                          object.ToHex() + " was taken back" +
-                                          context_.IfAway(object)));
+      co_return std::unexpected(co_await Ended(entry, call, begun));
     }
     co_return std::unexpected(NoRoom(size_bytes, context_.memory.InWords()));
   }

@@ -10,6 +10,7 @@
 #include "node/pull/flight.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
 #include "protocol/failure.h"
 
 namespace hoplite::node {
@@ -20,7 +21,8 @@ constexpr Duration kAsksWhy = std::chrono::milliseconds(30);
 constexpr std::size_t kMostAsking = 16;
 constexpr Duration kAnswersWithin = std::chrono::seconds(1);  // of who asks with more patience
 
-constexpr std::size_t kMostNamed = 20;  // nodes that wait
+constexpr std::size_t kMostNamed = 20;  // nodes that wait, each in a line
+constexpr std::size_t kMostInLine = 5;
 
 using View = Result<protocol::ObjectView>;
 
@@ -34,43 +36,95 @@ std::string OwnWait(const std::optional<View>& said, NodeId self) {
   return own == (*said)->waiters.end() ? "" : own->why;
 }
 
-// Whether whoever makes the object, or the links, are what its receiver waits for.
-std::string OfSource(const protocol::ObjectView& view, NodeId source) {
-  const auto holder = std::ranges::find(view.holders, source, &protocol::HolderView::node);
-  std::string words;
-  if (holder != view.holders.end() && holder->bytes_per_second > 0) {
-    words += fmt::format("; the link of {} carries {} a second", holder->node_name,
-                         FormatSize(holder->bytes_per_second));
+// What is known of the source of a fetch, and of those behind it, that its receiver can't see.
+class OfSource {
+ public:
+  OfSource(const protocol::ObjectView& view, const Flight& flight, NodeId self)
+      : view_(view), flight_(flight), self_(self), holder_(HolderAt(flight.source())) {}
+
+  std::string InWords() const {
+    return holder_ == nullptr ? Maker() : Links() + Behind() + Others() + Maker();
   }
-  const auto maker = std::ranges::find_if(
-      view.holders, [](const auto& one) { return one.producing && !one.complete; });
-  if (maker != view.holders.end()) {
-    words += fmt::format("; {}, which makes it, has {} of {} bytes so far", maker->node_name,
-                         maker->valid_bytes, view.size_bytes);
+
+ private:
+  const protocol::HolderView* HolderAt(NodeId node) const {
+    const auto holder = std::ranges::find(view_.holders, node, &protocol::HolderView::node);
+    return holder == view_.holders.end() ? nullptr : &*holder;
   }
-  return words;
-}
+
+  std::string Links() const {
+    const std::string& name = holder_->node_name;
+    const std::uint64_t link = holder_->bytes_per_second;
+    std::string words;
+    if (link > 0)
+      words = fmt::format("; the link of {} carries {} a second", name, FormatSize(link));
+    const std::optional<std::uint64_t> rate = flight_.bytes_per_second();
+    const bool has_more = holder_->complete || holder_->valid_bytes > flight_.bytes();
+    if (!rate || !has_more) return words;
+    if (2 * *rate >= flight_.link() || (link > 0 && 2 * *rate >= link)) return words;
+    return words + "; " + name +
+           (link > 0 ? " is slower than both links"
+                     : " or its link is slower than this node's link");
+  }
+
+  // Where a source gets the object that has only a part of it.
+  std::string Behind() const {
+    if (holder_->complete || holder_->producing) return "";
+    std::string words = fmt::format("; {} itself has {} of {} bytes", holder_->node_name,
+                                    holder_->valid_bytes, view_.size_bytes);
+    const auto feeds =
+        std::ranges::find(view_.transfers, holder_->node, &protocol::TransferView::to);
+    if (feeds != view_.transfers.end())
+      return words + " and gets the rest from " + feeds->from_name;
+    const auto waits = std::ranges::find(view_.waiters, holder_->node, &protocol::WaiterView::node);
+    return waits == view_.waiters.end() ? words : words + " and waits: " + waits->why;
+  }
+
+  std::string Others() const {
+    std::vector<std::string> served;
+    for (const protocol::TransferView& one : view_.transfers) {
+      if (one.from == holder_->node && one.to != self_) served.push_back(one.to_name);
+    }
+    if (served.empty()) return "";
+    return fmt::format("; {} also serves {}", holder_->node_name, NameSome(served, kMostInLine));
+  }
+
+  std::string Maker() const {
+    const auto maker = std::ranges::find_if(
+        view_.holders, [](const auto& one) { return one.producing && !one.complete; });
+    if (maker == view_.holders.end()) return "";
+    // A maker tells of its bytes now and then; what came from there it has.
+    return fmt::format("; {}, which makes it, has {} of {} bytes so far", maker->node_name,
+                       std::max(maker->valid_bytes, flight_.bytes()), view_.size_bytes);
+  }
+
+  const protocol::ObjectView& view_;
+  const Flight& flight_;
+  const NodeId self_;
+  const protocol::HolderView* holder_;  // its source; null: none that the shard knows
+};
 
 // Where an object is that nobody waits for here.
 std::string Places(const protocol::ObjectView& view) {
   if (view.inlined) return "its directory shard has it";
-  std::string words;
+  std::vector<std::string> places;
   for (const protocol::HolderView& holder : view.holders) {
-    if (!words.empty()) words += ", ";
-    words += holder.complete ? fmt::format("{} has it", holder.node_name)
-                             : fmt::format("{} has {} of {} bytes", holder.node_name,
-                                           holder.valid_bytes, view.size_bytes);
+    places.push_back(holder.complete    ? holder.node_name + " has it"
+                     : holder.producing ? holder.node_name + " makes it"
+                                        : fmt::format("{} has {} of {} bytes", holder.node_name,
+                                                      holder.valid_bytes, view.size_bytes));
   }
-  return words;
+  return NameSome(places, kMostInLine);
 }
 
 std::string Elsewhere(const View& said) {
   if (!said) {
-    return said.error().code == ErrorCode::kNotFound ? "it does not exist" : said.error().message;
+    return said.error().code == ErrorCode::kNotFound ? protocol::kDoesNotExist
+                                                     : said.error().message;
   }
   if (const auto failure = protocol::FailureIn(said->metadata)) return failure->message;
   const std::string places = Places(*said);
-  return places.empty() ? "it does not exist" : "nobody at this node waits for it; " + places;
+  return places.empty() ? protocol::kDoesNotExist : "nobody at this node waits for it; " + places;
 }
 
 // A line for each other node that waits.
@@ -83,6 +137,16 @@ std::string Others(const protocol::ObjectView& view, NodeId self) {
   }
   if (others > kMostNamed) lines += fmt::format("\n{} more nodes wait for it", others - kMostNamed);
   return lines;
+}
+
+// Of a reduction: which members lack memory, for a message of one line.
+std::string Members(const protocol::ObjectView& view, NodeId self) {
+  std::vector<std::string> members;
+  for (const protocol::WaiterView& waiter : view.waiters) {
+    const bool member = waiter.node != self && waiter.why.starts_with(kPartWaits);
+    if (member) members.push_back(waiter.node_name + ": " + waiter.why);
+  }
+  return members.empty() ? "" : "; " + NameSome(members, kMostInLine, "; ");
 }
 
 // Ends a sentence that begins with the object's name.
@@ -107,9 +171,13 @@ std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) con
   if (const auto& flight = entry.flight()) {
     const bool seen = arrives && said && *said;
     return flight->Waiting(OwnWait(said, context_.settings.self)) +
-           (seen ? OfSource(**said, flight->source()) : "");
+           (seen ? OfSource(**said, *flight, context_.settings.self).InWords() : "");
   }
-  if (std::string put = WhyPutWaits(context_, entry); !put.empty()) return put;
+  if (std::string put = WhyPutWaits(context_, entry); !put.empty()) {
+    const bool open = entry.publication() && !entry.publication()->accepted();
+    const std::string own = open ? OwnWait(said, context_.settings.self) : "";
+    return own.empty() ? put : put + ": " + own;
+  }
   if (entry.target()) return "a reduction makes it here";
   return said ? Elsewhere(*said)
               : "it is not at this node, and its directory shard was not asked in time";
@@ -137,11 +205,13 @@ std::string ClientCalls::WhyUnfinished(const ObjectId& object) {
 Error ClientCalls::WhyEnded(const ObjectEntry& entry, const Call& call, const Said& said) const {
   const std::string name = "object " + entry.object.ToHex();
   if (call.cancelled) return {ErrorCode::kCancelled, "waiting for " + name + " was cancelled"};
-  return {ErrorCode::kTimeout, name + ' ' + AtDeadline(Lacks(entry, said))};
+  std::string lacks = Lacks(entry, said);
+  if (entry.coordinator() && said && *said) lacks += Members(**said, context_.settings.self);
+  return {ErrorCode::kTimeout, name + ' ' + AtDeadline(lacks)};
 }
 
-Error ClientCalls::GaveUp(const ObjectId& object, const Call& call) {
-  return WhyEnded(*UnderWay(object), call);
+net::Task<Error> ClientCalls::GaveUp(ObjectId object, CallPtr call, Time since) {
+  co_return co_await Ended(UnderWay(object), std::move(call), since);
 }
 
 // None: the shard is away, or has been asked much already.
@@ -155,10 +225,10 @@ net::Task<ClientCalls::Said> ClientCalls::AskShard(ObjectId object, Duration pat
 }
 
 net::Task<Error> ClientCalls::Ended(EntryPtr entry, CallPtr call, Time since) {
-  const std::shared_ptr<Flight> flight = entry->flight();
   const bool may_ask = !call->cancelled && call->deadline - since >= kAsksWhy;
-  if (!may_ask || !flight || !flight->unserved()) co_return WhyEnded(*entry, *call);
-  const Flight::Interest goes_on(flight);  // or the shard knows of no wait
+  if (!may_ask) co_return WhyEnded(*entry, *call);
+  std::optional<Flight::Interest> goes_on;  // or the shard knows of no wait
+  if (entry->flight()) goes_on.emplace(entry->flight());
   const Said said = co_await AskShard(entry->object, kAsksWhy);
   co_return WhyEnded(*entry, *call, said);
 }

@@ -124,8 +124,9 @@ class Operations {
   // The same; of an object that is larger than the store it resolves with a window, for this
   // caller alone, who takes the bytes as they come.
   virtual net::Task<Result<store::CopyPtr>> OpenWindow(ObjectId object, CallPtr call) = 0;
-  // Why a wait for the object ended at the call's deadline, or was cancelled; what was missing.
-  virtual Error GaveUp(const ObjectId& object, const Call& call) = 0;
+  // Why a wait for the object that began at `since` ended at the call's deadline, or was cancelled;
+  // what was missing. Its shard is asked for a moment, unless the whole wait was as short.
+  virtual net::Task<Error> GaveUp(ObjectId object, CallPtr call, Time since) = 0;
   // What that says of a deadline behind the object's name.
   virtual std::string WhyUnfinished(const ObjectId& object) = 0;
   // Why the object is not complete here, whether anybody waits for it or not, with what its shard

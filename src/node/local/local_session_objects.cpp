@@ -85,6 +85,7 @@ net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::Copy
         InvalidRequest(fmt::format("{} bytes are asked of an object of {}", wanted, size)));
   }
   const CopyWatch watch(copy, *call);
+  const Time begun = Now();
   for (;;) {
     if (copy->state() == store::CopyState::kVoid) co_return std::unexpected(WhyVoid(*copy));
     const std::uint64_t prefix = PrefixOf(*copy);
@@ -92,7 +93,9 @@ net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::Copy
     if (wanted == size ? final : prefix >= wanted) co_return prefix;
     bool in_time = !call->cancelled;
     if (in_time) in_time = co_await call->changed.Wait(call->deadline);
-    if (!in_time) co_return std::unexpected(operations.GaveUp(copy->object(), *call));
+    if (!in_time) {
+      co_return std::unexpected(co_await operations.GaveUp(copy->object(), call, begun));
+    }
   }
 }
 

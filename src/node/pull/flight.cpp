@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "node/pull/lanes.h"
 #include "node/pull/subscription.h"
+#include "protocol/failure.h"
 
 namespace hoplite::node {
 namespace {
@@ -17,6 +18,8 @@ using protocol::Failure;
 using protocol::Outcome;
 
 constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
+// What took longer to come is said to be silent.
+constexpr Duration kSilence = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -108,6 +111,7 @@ net::Task<void> Flight::ReceiveAll() {
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
     const StripeMarks marks = Marks();
+    arrival_.Note(copy_->layout().valid_bytes(marks), Now());
     if (Step(marks) || TakeGiven()) {
       Complete();
       co_return;
@@ -163,7 +167,8 @@ void Flight::StartLanes(const protocol::Grant& grant) {
              ToString(grant.version), grant.stripes, grant.source.name);
   auto granted = std::make_shared<GrantLanes>();
   granted->grant = grant;
-  granted->bytes_before = bytes();
+  granted->link_before = data_plane_.credit().bytes_per_second();
+  if (granted_.empty()) arrival_.Begin(bytes(), Now());
   for (const StripeMask stripes :
        SplitIntoLanes(*copy_, grant.stripes, context_.settings.two_lanes_from)) {
     granted->lanes.push_back(std::make_shared<ReceiveLane>(
@@ -374,21 +379,32 @@ bool Flight::unserved() const {
 }
 
 std::string Flight::From(const GrantLanes& granted) const {
-  const std::chrono::duration<double> seconds = Now() - granted.since;
-  const double rate =
-      static_cast<double>(bytes() - granted.bytes_before) / std::max(seconds.count(), 1e-3);
-  const std::uint64_t link = data_plane_.credit().bytes_per_second();
+  const std::string& source = granted.grant.source.name;
+  const Time now = Now();
+  if (const Duration silent = arrival_.Silent(now); silent >= kSilence) {
+    return fmt::format(" from {}, which has sent nothing for {:.1f} s", source, ToSeconds(silent));
+  }
+  const std::uint64_t rate = arrival_.BytesPerSecond(now);
+  if (rate == 0) return " from " + source;
+  const std::uint64_t link = this->link();
   return fmt::format(
-      " from {}, {} a second{}", granted.grant.source.name,
-      FormatSize(static_cast<std::uint64_t>(rate)),
+      " from {}, {} a second{}", source, FormatSize(rate),
       link == 0 ? "" : fmt::format(" (this node's link carries {})", FormatSize(link)));
+}
+
+std::uint64_t Flight::link() const {
+  const std::uint64_t before = granted_.empty() ? 0 : granted_.front()->link_before;
+  return std::max(before, data_plane_.credit().bytes_per_second());
 }
 
 std::string Flight::WaitingHere() const {
   if (state_->locating() || done_ || state_->left()) return "";
   if (place_ && place_->waits()) {
-    return fmt::format("{} other fetches of this node are under way, {} wait",
-                       data_plane_.gate().under_way(), data_plane_.gate().waiting());
+    const FlightGate& gate = data_plane_.gate();
+    return fmt::format(
+        "it waits for its turn: {} other fetches of this node are under way, {} may be at a time "
+        "(--max-fetches), {} wait",
+        gate.under_way(), gate.most(), gate.waiting());
   }
   return copy_ ? "" : NoRoom();
 }
@@ -400,7 +416,7 @@ std::string Flight::Waiting(const std::string& said) const {
     if (!context_.directory.connected(shard)) return "it is not at this node";
     // The shard says nothing of what does not exist. It has heard the question if it has answered
     // what was sent later.
-    if (context_.directory.vouched(shard) > asked_at_) return "it does not exist";
+    if (context_.directory.vouched(shard) > asked_at_) return protocol::kDoesNotExist;
     return "it is not at this node, and its directory shard has not answered yet";
   }
   if (done_ || state_->left()) return "it has just ended";

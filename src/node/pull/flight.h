@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "node/core/context.h"
+#include "node/pull/arrival.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
 #include "planner/flight_state.h"
@@ -120,6 +121,12 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   bool unserved() const;
   // Of its first stream; nobody: it has none.
   NodeId source() const { return granted_.empty() ? kNoNode : granted_.front()->grant.source.id; }
+  // What comes from it lately, none before that can be judged; and what the link of this node
+  // carries, as far as it is measured.
+  std::optional<std::uint64_t> bytes_per_second() const {
+    return arrival_.Settled(Now()) ? std::optional(arrival_.BytesPerSecond(Now())) : std::nullopt;
+  }
+  std::uint64_t link() const;
   // Open requests and upstreams, for the inventory.
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
   std::optional<protocol::Locate> OpenLocate() {
@@ -137,8 +144,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   struct GrantLanes {
     protocol::Grant grant;
     std::vector<std::shared_ptr<ReceiveLane>> lanes;
-    Time since = Now();
-    std::uint64_t bytes_before = 0;  // of the object, from others
+    std::uint64_t link_before = 0;  // what this node's link carried when it began
     std::size_t ended = 0;
     LaneEnd end;
   };
@@ -210,6 +216,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::optional<FlightGate::Place> place_;
   std::vector<std::shared_ptr<GrantLanes>> granted_;  // under way
   std::string last_failure_;                          // why the last of them brought nothing more
+  Arrival arrival_;
   StripeMarks reported_marks_;
   Time reported_at_{};
 };

@@ -29,9 +29,10 @@ std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64
 
 }  // namespace
 
-Publication::Publication(Context& context, EntryPtr entry, store::CopyPtr copy,
+Publication::Publication(Context& context, Operations& calls, EntryPtr entry, store::CopyPtr copy,
                          std::uint64_t attempt, Owning owning)
     : context_(context),
+      calls_(calls),
       entry_(std::move(entry)),
       copy_(std::move(copy)),
       state_(copy_->object(), copy_->layout(),
@@ -154,13 +155,14 @@ net::Task<Result<void>> Publication::Seal(CallPtr call) {
   Carry(effects);
   Step();
   WaitingCall waiting(entry_, call);
+  const Time begun = Now();
   while (!state_.result()) {
     if (co_await waiting.Wait()) continue;
+    Error why = co_await calls_.GaveUp(copy_->object(), call, begun);
+    if (state_.result()) break;  // meanwhile
     planner::PublicationState::Effects last;
     Result<void> result = state_.StopWaiting(call->cancelled, last);
-    if (!result && result.error().code == ErrorCode::kTimeout) {
-      result.error().message += context_.IfAway(copy_->object());
-    }
+    if (!result && result.error().code == ErrorCode::kTimeout) result.error() = std::move(why);
     Carry(last);
     co_return result;
   }

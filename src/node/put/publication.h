@@ -31,8 +31,8 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
     bool only_if_owned = false;
   };
   // attempt: as PublicationState's.
-  Publication(Context& context, EntryPtr entry, store::CopyPtr copy, std::uint64_t attempt,
-              Owning owning);
+  Publication(Context& context, Operations& calls, EntryPtr entry, store::CopyPtr copy,
+              std::uint64_t attempt, Owning owning);
   ~Publication() override;
 
   const store::CopyPtr& copy() const override { return copy_; }
@@ -69,6 +69,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   void Announce();
 
   Context& context_;
+  Operations& calls_;
   const EntryPtr entry_;
   const store::CopyPtr copy_;
   planner::PublicationState state_;

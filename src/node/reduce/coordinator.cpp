@@ -49,7 +49,13 @@ net::Task<Result<ReduceOutcome>> Coordinator::Run() {
   const auto self = shared_from_this();
   Watch();
   context_.directory.Send(Request());
+  const Time begun = Now();
   Result<ReduceOutcome> outcome = co_await Drive();
+  if (!outcome && outcome.error().code == ErrorCode::kTimeout) {
+    Error why = co_await calls_.GaveUp(target_->object, call_, begun);
+    auto settled = Settled();  // meanwhile
+    outcome = settled ? std::move(*settled) : std::unexpected(std::move(why));
+  }
   for (const CallPtr& get : gets_) get->Cancel();
   watches_.clear();
   const Error* why = outcome ? nullptr : &outcome.error();
@@ -156,22 +162,24 @@ net::Task<Result<ReduceOutcome>> Coordinator::Drive() {
   }
 }
 
-std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
+std::optional<Result<ReduceOutcome>> Coordinator::Settled() const {
   if (const auto outcome = reduction_.Outcome()) {
     if (!*outcome) return std::unexpected(outcome->error());
     return OutcomeOf(**outcome);
   }
   if (context_.table.stopped()) return std::unexpected(*context_.table.stopped());
-  if (call_->cancelled || Now() >= call_->deadline) {
-    return std::unexpected(GaveUp());
-  }
   return std::nullopt;
 }
 
-Error Coordinator::GaveUp() const {
+// Run says more of a deadline.
+std::optional<Result<ReduceOutcome>> Coordinator::Ended() const {
+  if (auto settled = Settled()) return settled;
   const std::string name = "the reduction into " + target_->object.ToHex();
-  if (call_->cancelled) return {ErrorCode::kCancelled, name + " was cancelled"};
-  return {ErrorCode::kTimeout, name + " is not complete at the deadline: " + Unfinished()};
+  if (call_->cancelled) {
+    return std::unexpected(Error(ErrorCode::kCancelled, name + " was cancelled"));
+  }
+  if (Now() < call_->deadline) return std::nullopt;
+  return std::unexpected(Error(ErrorCode::kTimeout, name + " is not complete"));
 }
 
 std::string Coordinator::Unfinished() const {

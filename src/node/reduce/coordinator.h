@@ -46,8 +46,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   void Say(std::vector<protocol::NodeEvent> events);
   void LogPlan(const std::vector<protocol::NodeEvent>& orders) const;
   net::Task<Result<ReduceOutcome>> Drive();
+  std::optional<Result<ReduceOutcome>> Settled() const;
   std::optional<Result<ReduceOutcome>> Ended() const;
-  Error GaveUp() const;
   bool small() const;
   std::uint64_t LargestKept() const;
   // The small ways.

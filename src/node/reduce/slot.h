@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/core/context.h"
@@ -24,6 +25,9 @@
 #include "planner/slot_state.h"
 
 namespace hoplite::node {
+
+// How a wait of one for memory begins, in words.
+inline constexpr std::string_view kPartWaits = "a part of it waits";
 
 class Slot : public std::enable_shared_from_this<Slot>,
              private store::CopyListener,

@@ -75,7 +75,7 @@ void Slot::TakeOutput(planner::SlotState::Effects& effects) {
 
 std::string Slot::Waiting() const {
   if (!waiter_) return "";
-  return fmt::format("a part of it waits, since no memory is free for its {} bytes: {}",
+  return fmt::format("{}, since no memory is free for its {} bytes: {}", kPartWaits,
                      state_->order().layout.size_bytes, context_.memory.InWords());
 }
 

@@ -51,6 +51,7 @@ class FlightGate {
 
   std::size_t under_way() const { return going_; }
   std::size_t waiting() const { return line_.size(); }
+  std::size_t most() const { return most_; }
   bool full() const { return going_ >= most_; }
 
  private:

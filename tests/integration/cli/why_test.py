@@ -1,5 +1,6 @@
 """`hoplite why`: what a get, put or reduction waits for, told at the node where it waits and at others."""
 
+import json
 import signal
 import subprocess
 import unittest
@@ -7,6 +8,7 @@ import unittest
 from cluster import HOPLITE, Cluster, CommandTest, run, wait_until
 
 LARGE = 6_000_000  # two of them don't fit
+NOWHERE = "it does not exist: a put of it, or a reduction into it, would help"
 
 
 class Why(CommandTest):
@@ -51,10 +53,10 @@ class Why(CommandTest):
 
     def test_nobody_put_it(self):
         cluster = self.cluster(2)
-        self.assertEqual(self.why(cluster, 1, "x"), "object name:x is not complete at n1: it does not exist\n")
+        self.assertEqual(self.why(cluster, 1, "x"), f"object name:x is not complete at n1: {NOWHERE}\n")
         self.get(cluster, 2, "x")
-        self.says(cluster, 2, "x", "object name:x is not complete at n2: it does not exist")
-        self.says(cluster, 1, "x", "not complete at n1: ", "\nn2 waits for it: it does not exist\n")
+        self.says(cluster, 2, "x", f"object name:x is not complete at n2: {NOWHERE}")
+        self.says(cluster, 1, "x", "not complete at n1: ", f"\nn2 waits for it: {NOWHERE}\n")
 
     def test_where_it_is(self):
         cluster = self.cluster(2)
@@ -82,18 +84,25 @@ class Why(CommandTest):
         self.begin(cluster, 1, "put", path, "--id", "name:x")
         self.says(cluster, 1, "x", f"a put of it waits, since no memory is free for its {LARGE} bytes: ",
                   " bytes by objects that were put or reduced here")
-        self.says(cluster, 2, "x", "not complete at n2: it does not exist\nn1 waits for it: a put of it waits, ")
+        self.says(cluster, 2, "x", f"not complete at n2: {NOWHERE}\nn1 waits for it: a put of it waits, ")
 
     def test_the_directory_is_away(self):
         cluster = self.cluster(1)
         self.get(cluster, 1, "x")
-        self.says(cluster, 1, "x", "it does not exist")
+        self.says(cluster, 1, "x", NOWHERE)
         cluster.directory.end(signal.SIGKILL)
-        self.says(cluster, 1, "x", "not complete at n1: it is not at this node; directory shard 0 is away: ")
+        self.says(cluster, 1, "x", "not complete at n1: it is not at this node; directory shard 0 is away: ",
+                  " s so far\n")
+        refused = self.refuse("timeout", "get", "name:x", "--timeout", "1s", "--socket", cluster.socket(1))
+        self.assertRegex(refused, r"directory shard 0 is away: .*, for [0-9.]+ s so far")
         path, _ = cluster.write("put", 1_000_000)
         self.begin(cluster, 1, "put", path, "--id", "name:put")
         self.says(cluster, 1, "put", "it is put here, and its directory shard has not accepted it yet; "
-                                     "directory shard 0 is away: ")
+                                     "directory shard 0 is away: ", " s so far\n")
+        sentence = self.refuse("timeout", "put", cluster.write("late", 10)[0], "--id", "name:late", "--timeout", "300ms",
+                               "--socket", cluster.socket(1))
+        self.assertIn("it is put here, and its directory shard has not accepted it yet; directory shard 0 is away: ",
+                      sentence)
 
     def test_the_directory_has_just_started(self):
         cluster = self.cluster(1)
@@ -105,6 +114,11 @@ class Why(CommandTest):
         sentence = self.refuse("timeout", "get", "name:x", "--timeout", "1s", "--socket", cluster.socket(1))
         self.assertIn(collects, sentence)
         self.assertNotIn("exist", sentence)
+        path, _ = cluster.write("put", 1_000_000)
+        sentence = self.refuse("timeout", "put", path, "--id", "name:put", "--timeout", "1s",
+                               "--socket", cluster.socket(1))
+        self.assertIn("its directory shard has not accepted it yet: ", sentence)
+        self.assertIn(collects, sentence)
 
     def test_other_fetches_come_first(self):
         cluster = self.cluster(1, rate="8mbit")
@@ -115,8 +129,25 @@ class Why(CommandTest):
         self.get(cluster, 2, "first")
         self.says(cluster, 2, "first", " bytes from n1, ", " a second")
         self.get(cluster, 2, "x")
-        self.says(cluster, 2, "x", "1 other fetches of this node are under way, 1 wait")
-        self.says(cluster, 1, "x", "\none waits for it: 1 other fetches of this node are under way, 1 wait")
+        turn = ("it waits for its turn: 1 other fetches of this node are under way, 1 may be at a time (--max-fetches), "
+                "1 wait")
+        self.says(cluster, 2, "x", f"not complete at one: {turn}")
+        self.says(cluster, 1, "x", f"\none waits for it: {turn}")
+        sentence = self.refuse("timeout", "get", "name:x", "--output", "/dev/null", "--timeout", "200ms",
+                               "--socket", cluster.socket(2))
+        self.assertIn(f"is not complete at the deadline: {turn}", sentence)
+
+    def test_fetches_hold_the_memory(self):
+        cluster = self.cluster(2, rate="4mbit")
+        small = cluster.start(*cluster.node_command("small", cluster.path("small.sock"), memory="7MiB"))
+        cluster.nodes.append(small)
+        for node, name in ((1, "first"), (2, "x")):
+            self.put(cluster, node, LARGE, name)
+        self.get(cluster, 3, "first")
+        self.says(cluster, 3, "first", " bytes from n1, ")
+        self.get(cluster, 3, "x")
+        self.says(cluster, 3, "x", f"no memory is free for its {LARGE} bytes: {LARGE} of 7340032 bytes are in use: ",
+                  f"{LARGE} bytes by objects on their way here")
 
     def test_how_fast_it_comes_and_how_fast_it_could(self):
         cluster = self.cluster(2, rate="8mbit")
@@ -124,23 +155,75 @@ class Why(CommandTest):
         self.get(cluster, 2, "x")
         self.says(cluster, 2, "x", f" of {LARGE} bytes from n1, ", " KiB a second (this node's link carries ")
 
+    def test_its_source_is_slower_than_the_links(self):
+        cluster = self.cluster(0)
+        for name, rate in (("fast", "80mbit"), ("slow", "4mbit"), ("reader", "800mbit")):
+            cluster.nodes.append(
+                cluster.start(*cluster.node_command(name, cluster.path(f"{name}.sock")), "--rate", rate))
+        self.put(cluster, 1, LARGE, "measured")  # over half a second: the reader's link has a rate then
+        self.succeed("get", "name:measured", "--output", "/dev/null", "--socket", cluster.socket(3))
+        self.succeed("delete", "name:measured", "--socket", cluster.socket(3))
+        self.put(cluster, 2, LARGE, "x")
+        self.get(cluster, 3, "x")
+        self.says(cluster, 3, "x", " bytes from slow, ", " (this node's link carries ",
+                  "; slow or its link is slower than this node's link")
+
+    def test_a_source_that_waits_itself(self):
+        cluster = self.cluster(3, rate="4mbit")
+        self.put(cluster, 1, LARGE, "x")
+        self.get(cluster, 2, "x")
+        self.says(cluster, 2, "x", " bytes from n1, ")
+        self.get(cluster, 3, "x")
+        self.says(cluster, 3, "x", " bytes from n2, ", "; n2 itself has ", f" of {LARGE} bytes and gets the rest from n1")
+        self.says(cluster, 3, "x", " bytes from n2, ")
+
     def test_its_holder_is_stopped_or_dead(self):
         cluster = self.cluster(3, rate="8mbit")
         self.put(cluster, 1, LARGE, "x")
         self.get(cluster, 2, "x")
         self.says(cluster, 2, "x", " bytes from n1, ")
         cluster.nodes[0].process.send_signal(signal.SIGSTOP)
-        self.says(cluster, 2, "x", "no holder serves it: n1, which has it, does not answer")
+        stopped = "no holder serves it: n1, which has it, does not answer"
+        self.says(cluster, 2, "x", stopped)
         self.says(cluster, 3, "x", "\nn2 waits for it: n1, which has it, does not answer")
         cluster.nodes[0].end(signal.SIGKILL)
-        self.says(cluster, 2, "x", "its last copy, on n1, was lost")
+        self.says(cluster, 2, "x", "its last copy, on n1, was lost: a new put of it would help")
+
+    def test_a_put_waits_for_a_holder_that_is_away(self):
+        cluster = self.cluster(0)
+        cluster.directory.end()
+        cluster.directory = cluster.start("directory", "--listen", "127.0.0.1:0", "--recovery-window", "0",
+                                          "--grace", "60s", "--tombstone", "300s")
+        cluster.nodes = [cluster.add_node() for _ in range(2)]
+        self.put(cluster, 1, 1_000_000, "x")
+        cluster.nodes[0].process.send_signal(signal.SIGSTOP)
+        self.addCleanup(cluster.nodes[0].process.send_signal, signal.SIGCONT)
+        self.get(cluster, 2, "x")
+        stopped = "n1, which has it, does not answer"
+        self.says(cluster, 2, "x", f"no holder serves it: {stopped}")
+        sentence = self.refuse("timeout", "get", "name:x", "--output", "/dev/null", "--timeout", "300ms",
+                               "--socket", cluster.socket(2))
+        self.assertIn(f"no holder serves it: {stopped}", sentence)
+        other = cluster.add_node()
+        cluster.nodes.append(other)
+        path, _ = cluster.write("x", 1_000_000)
+        self.begin(cluster, 3, "put", path, "--id", "name:x")
+        waits = f"a put of it waits, since {stopped}: until that node is back, or the directory gives it up"
+        self.says(cluster, 3, "x", f"its directory shard has not accepted it yet: {waits}")
+        self.says(cluster, 2, "x", f"\nn3 waits for it: {waits}")
+        self.refuse("timeout", "put", path, "--id", "name:x", "--timeout", "1s", "--socket", cluster.socket(2))
 
     def test_a_reduction_lacks_a_source(self):
         cluster = self.cluster(2)
         self.put(cluster, 1, 1_000_000, "a")
         self.begin(cluster, 1, "reduce", "name:a", "name:b", "--op", "sum", "--dtype", "float32",
                    "--target", "name:x")
-        self.says(cluster, 1, "x", "a reduction into it is under way: 1 of 2 sources are missing")
+        source = json.loads(self.succeed("why", "name:b", "--json", "--socket", cluster.socket(1)))["id"]
+        self.says(cluster, 1, "x", f"a reduction into it is under way: 1 of 2 sources are missing: {source}\n")
+        sentence = self.refuse("timeout", "reduce", "name:a", "name:b", "--op", "sum", "--dtype", "float32",
+                               "--target", "name:y", "--timeout", "300ms", "--socket", cluster.socket(2))
+        self.assertIn("is not complete at the deadline: a reduction into it is under way: 1 of 2 sources are missing: "
+                      "name:b", sentence)
         self.says(cluster, 2, "x", "\nn1 waits for it: 1 of 2 sources are missing")
 
     def test_a_reduction_lacks_memory(self):
@@ -151,11 +234,14 @@ class Why(CommandTest):
                    "--target", "name:x")
         self.says(cluster, 2, "x", f"a part of it waits, since no memory is free for its {LARGE} bytes: ",
                   " bytes by objects that were put or reduced here")
+        sentence = self.refuse("timeout", "reduce", "name:a", "name:b", "--op", "sum", "--dtype", "float32",
+                               "--target", "name:y", "--timeout", "4s", "--socket", cluster.socket(1))
+        self.assertIn(f"n2: a part of it waits, since no memory is free for its {LARGE} bytes: ", sentence)
 
     def test_as_json(self):
         cluster = self.cluster(1)
         done = run("why", "name:x", "--json", "--socket", cluster.socket(1))
-        self.assertRegex(done.stdout.decode(), r'^\{"id":"[0-9a-f]{40}","why":"object .* it does not exist"\}\n$')
+        self.assertRegex(done.stdout.decode(), r'^\{"id":"[0-9a-f]{40}","why":"object .* it does not exist: .*"\}\n$')
 
 
 if __name__ == "__main__":

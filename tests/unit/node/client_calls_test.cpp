@@ -202,7 +202,7 @@ TEST_F(ClientCallsTest, WhySaysWhatAPutWaitsFor) {
                                "were put or reduced here"));
   node_.Pass(6s);
   ASSERT_TRUE(*waits) << "it gave up";
-  EXPECT_THAT(Why(), EndsWith("it does not exist"));
+  EXPECT_THAT(Why(), EndsWith(protocol::kDoesNotExist));
   const auto created = Create(x_, 5, node_.NewCall());
   ASSERT_TRUE(*created && **created);
   EXPECT_THAT(Why(), HasSubstr("it is being put here: 0 of 5 bytes are written"));

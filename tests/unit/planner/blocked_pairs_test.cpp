@@ -148,7 +148,8 @@ TEST_F(OutOfReach, WithoutAThirdItWaitsForTheHolder) {
 TEST_F(OutOfReach, AWaiterIsShownWithTheHolderThatItCannotReach) {
   Join("S").Join("R").Put("S").Get("R").Ignore();
   Refused("R");
-  EXPECT_THAT(state_->Find(object_)->waiters.at(0).why, HasSubstr("it can't connect to S"));
+  EXPECT_THAT(state_->Find(object_)->waiters.at(0).why,
+              HasSubstr("it can't connect from R at R:1 to S at S:1"));
 }
 
 TEST_F(OutOfReach, AHolderWithoutSessionIsGoneNotOutOfReach) {

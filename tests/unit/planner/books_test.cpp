@@ -53,6 +53,15 @@ TEST(DeletionMarks, TakeTheNewerVersionAndTheLongerTime) {
   EXPECT_EQ(marks.Until(kX, kStart), kStart + seconds(60));
 }
 
+TEST(DeletionMarks, SayThatAnIdWentWithItsLastOwner) {
+  DeletionMarks marks;
+  const auto why = [&] { return marks.WhyBlocked(kX, kStart); };
+  marks.Insert(kX, {.version = Numbered(3), .unowned = true}, kStart + seconds(60), kStart);
+  EXPECT_THAT(why(), HasSubstr("was deleted, since nobody owned it any more; its id is blocked"));
+  marks.Insert(kX, {.version = Numbered(5)}, kStart + seconds(60), kStart);
+  EXPECT_THAT(why(), HasSubstr("was deleted; its id is blocked"));
+}
+
 TEST(DeletionMarks, ANewMarkKnowsNothingOfOneThatEnded) {
   DeletionMarks marks;
   marks.Insert(kX, {Numbered(5)}, kStart + seconds(1), kStart);

@@ -14,7 +14,10 @@ TEST_F(Sessions, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
   Put("S").Get("R1").Suspend("R1").Ignore();
   Get("R2");  // S is busy, R1 is suspended
   Expect("R2: located v1");
-  EXPECT_EQ(state_->Find(object_)->waiters[0].why, "every holder is busy");
+  EXPECT_EQ(
+      state_->Find(object_)->waiters[0].why,
+      "every holder serves another node, and the first to end that is its source: S serves R1; "
+      "R1, which has it, does not answer");
   Connect("R1").HeldBy("R1", 10, "S").Want("R1", 10).EndInventory("R1");
   Expect("R2 <- R1 strict");  // its inventory is not over
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 2U);
@@ -23,6 +26,30 @@ TEST_F(Sessions, ASuspendedNodeGetsNoGrantsAndKeepsItsOwn) {
 TEST_F(Sessions, WhoWaitsForAHolderThatIsAwayIsShownWithIt) {
   Join("S").Join("R").Put("S").Suspend("S").Get("R").Ignore();
   EXPECT_EQ(state_->Find(object_)->waiters.at(0).why, "S, which has it, does not answer");
+}
+
+TEST_F(Sessions, APutThatWaitsForAHolderThatIsAwayIsShownWithIt) {
+  Join("S").Join("R").Put("S").Suspend("S").Create("R").Ignore();
+  EXPECT_EQ(
+      state_->Find(object_)->waiters.at(0).why,
+      "a put of it waits, since S, which has it, does not answer: until that node is back, or "
+      "the directory gives it up");
+}
+
+// However many holders there are, and however long their names.
+TEST_F(Sessions, WhyAWaiterIsNotServedHasABound) {
+  const std::string name(250, 'S');
+  Join("R").Join(name + "0").Put(name + "0");
+  for (int i = 1; i < 200; ++i) {
+    const std::string holder = name + std::to_string(i);
+    Join(holder).Get(holder).Done(holder);
+  }
+  for (int i = 0; i < 200; ++i) Suspend(name + std::to_string(i));
+  Get("R").Ignore();
+  const std::string why = state_->Find(object_)->waiters.at(0).why;
+  EXPECT_THAT(why,
+              ::testing::HasSubstr(" and 46 more, which have it, do not answer; 150 more holders"));
+  EXPECT_LT(why.size(), 1200);
 }
 
 TEST_F(Sessions, AGrantThatTheReturnedNodeNeverHeardOfIsGivenAgain) {

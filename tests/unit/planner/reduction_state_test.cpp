@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/directory_state.h"
+#include "protocol/failure.h"
 
 namespace hoplite::planner {
 namespace {
@@ -145,7 +146,7 @@ TEST_F(ReductionState, WhoWaitsForTheTargetIsShownWithWhatItsCoordinatorWaitsFor
     }
     return lines;
   };
-  EXPECT_THAT(why(), ElementsAre("n4: it does not exist"));
+  EXPECT_THAT(why(), ElementsAre(std::string("n4: ") + protocol::kDoesNotExist));
   Open();
   Plan();
   EXPECT_THAT(why(), ElementsAre("n4: a reduction makes it that n1 asked for"));
