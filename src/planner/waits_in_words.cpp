@@ -38,17 +38,17 @@ class Holders {
   std::string InWords() const {
     Names words;
     if (!busy_.empty()) {
-      const bool all = behind_.empty() && next_.empty();
       words.push_back(fmt::format("{} another node, and the first to end that is its source: {}",
-                                  all ? "every holder serves" : "some holders serve",
+                                  next_.empty() ? "every holder serves" : "some holders serve",
                                   NameSome(busy_, kMostNamed)));
-    }
-    if (!behind_.empty()) {
-      words.push_back(NameSome(behind_, kMostNamed) + ": no more of it there than it has itself");
     }
     if (!next_.empty()) words.push_back("its next source: " + NameSome(next_, kMostNamed));
     if (!out_of_reach_.empty()) words.push_back(NameSome(out_of_reach_, kMostNamed, "; "));
     if (!away_.empty()) words.push_back(Silent(away_));
+    // Said only where nothing else keeps the node waiting.
+    if (words.empty() && !behind_.empty()) {
+      words.push_back(NameSome(behind_, kMostNamed) + ": no more of it there than it has itself");
+    }
     if (more_ > 0) words.push_back(fmt::format("{} more holders", more_));
     if (words.empty()) return "whoever has a part of it waits for the rest, too";
     return NameSome(words, words.size(), "; ");
