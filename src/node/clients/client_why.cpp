@@ -124,7 +124,11 @@ std::string Elsewhere(const View& said) {
   }
   if (const auto failure = protocol::FailureIn(said->metadata)) return failure->message;
   const std::string places = Places(*said);
-  return places.empty() ? protocol::kDoesNotExist : "nobody at this node waits for it; " + places;
+  if (!places.empty()) return "nobody at this node waits for it; " + places;
+  const auto& waiters = said->waiters;  // among them who makes it
+  const bool nobody = std::ranges::all_of(
+      waiters, [](const auto& one) { return one.why == protocol::kDoesNotExist; });
+  return nobody && said->slots.empty() ? protocol::kDoesNotExist : "it does not exist yet";
 }
 
 // A line for each other node that waits.

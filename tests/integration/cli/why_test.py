@@ -99,7 +99,7 @@ class Why(CommandTest):
         self.begin(cluster, 1, "put", path, "--id", "name:x")
         self.says(cluster, 1, "x", f"a put of it waits, since no memory is free for its {LARGE} bytes: ",
                   " bytes by objects that were put or reduced here")
-        self.says(cluster, 2, "x", f"not complete at n2: {NOWHERE}\nn1 waits for it: a put of it waits, ")
+        self.says(cluster, 2, "x", "not complete at n2: it does not exist yet\nn1 waits for it: a put of it waits, ")
 
     def test_the_directory_is_away(self):
         cluster = self.cluster(1)
@@ -235,7 +235,7 @@ class Why(CommandTest):
                                "--target", "name:y", "--timeout", "300ms", "--socket", cluster.socket(2))
         self.assertIn("is not complete at the deadline: a reduction into it is under way: 1 of 2 sources are missing: "
                       "name:b", sentence)
-        self.says(cluster, 2, "x", "\nn1 waits for it: 1 of 2 sources are missing")
+        self.says(cluster, 2, "x", "not complete at n2: it does not exist yet\nn1 waits for it: 1 of 2 sources are missing")
 
     def test_a_reduction_lacks_memory(self):
         cluster = self.cluster(2)
