@@ -19,11 +19,6 @@ Error Exists(const ObjectId& object) {
   return {ErrorCode::kAlreadyExists, "object " + object.ToHex() + " exists already"};
 }
 
-Error NoRoom(std::uint64_t bytes, const std::string& in_use) {
-  return {ErrorCode::kResourceExhausted,
-          fmt::format("no room for {} bytes, since nothing can be evicted: {}", bytes, in_use)};
-}
-
 // While it lives, a Put of the object waits.
 class WaitingPut {
  public:
@@ -99,7 +94,8 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (entry->withdrawal().open()) {
       co_return std::unexpected(co_await Ended(entry, call, begun));
     }
-    co_return std::unexpected(NoRoom(size_bytes, context_.memory.InWords()));
+    co_return std::unexpected(Error(ErrorCode::kResourceExhausted,
+                                    "object " + object.ToHex() + ' ' + WhyUnfinished(object)));
   }
 }
 

@@ -170,17 +170,18 @@ std::string Final(const std::string& object, const store::Copy& copy, const std:
 // What this node waits for, by what it does about the object itself.
 std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) const {
   const bool arrives = entry.flight() && entry.flight()->copy();
+  // Of a reduction, too: its coordinator puts a small target.
+  if (std::string put = arrives ? "" : WhyPutWaits(context_, entry); !put.empty()) {
+    const bool open = entry.publication() && !entry.publication()->accepted();
+    const std::string own = open ? OwnWait(said, context_.settings.self) : "";
+    return own.empty() ? put : put + ": " + own;
+  }
   const std::string reduction = arrives ? "" : WhyReductionWaits(entry);
   if (!reduction.empty()) return "a reduction into it is under way: " + reduction;
   if (const auto& flight = entry.flight()) {
     const bool seen = arrives && said && *said;
     return flight->Waiting(OwnWait(said, context_.settings.self)) +
            (seen ? OfSource(**said, *flight, context_.settings.self).InWords() : "");
-  }
-  if (std::string put = WhyPutWaits(context_, entry); !put.empty()) {
-    const bool open = entry.publication() && !entry.publication()->accepted();
-    const std::string own = open ? OwnWait(said, context_.settings.self) : "";
-    return own.empty() ? put : put + ": " + own;
   }
   if (entry.target()) return "a reduction makes it here";
   return said ? Elsewhere(*said)

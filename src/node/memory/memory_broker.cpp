@@ -78,6 +78,11 @@ std::string MemoryBroker::InWords() {
   in_words_ = store_.usage().InWords();
   if (!use.empty()) in_words_ += ": " + use;
   if (!kept.empty()) in_words_ += "; clients keep: " + kept;
+  if (state_.questions() > 0) {
+    in_words_ +=
+        fmt::format("; the directory has not answered yet whether {} of these may be evicted",
+                    state_.questions());
+  }
   return in_words_;
 }
 

@@ -11,9 +11,9 @@
 namespace hoplite::node {
 
 std::string LongWaits::WhyWaits(const ObjectEntry& entry) const {
+  if (entry.put_waits_for()) return WhyPutWaits(context_, entry);
   if (std::string why = WhyReductionWaits(entry); !why.empty()) return why;
-  if (entry.flight()) return entry.flight()->WaitingHere();
-  return entry.put_waits_for() ? WhyPutWaits(context_, entry) : "";
+  return entry.flight() ? entry.flight()->WaitingHere() : "";
 }
 
 void LongWaits::Tick() {

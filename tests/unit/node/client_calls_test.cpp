@@ -211,6 +211,20 @@ TEST_F(ClientCallsTest, WhySaysWhatAPutWaitsFor) {
   EXPECT_THAT(Why(), HasSubstr("it is put here, and its directory shard has not accepted it yet"));
 }
 
+// Without the directory nothing is evicted: the copy may be the last one.
+TEST_F(ClientCallsTest, WhySaysThatTheDirectoryIsAskedWhatMayBeEvicted) {
+  node_.Keep(node_.Named("copy"), std::string(3_MiB, 'c'), kFirstVersion,
+             store::CopyKind::kRelayed);
+  const auto waits = Create(x_, 2_MiB, node_.NewCall(node_.now() + 1s));
+  const std::string asked =
+      "3145728 bytes by copies that may be evicted; the directory has not answered yet whether 1 "
+      "of "
+      "these may be evicted";
+  EXPECT_THAT(Why(), HasSubstr(asked));
+  node_.Pass(1s);
+  EXPECT_THAT(ErrorOf(waits).message, EndsWith(asked));
+}
+
 // --- what a deadline asks
 
 // Who waits for less time than the question may take is not kept waiting by it, and of very many
@@ -328,8 +342,10 @@ TEST_F(ClientCallsTest, WhatFindsNoRoomIsRefusedAtItsDeadlineAndCountsWhatIsInUs
   node_.Pass(1s);
   const Error error = ErrorOf(answer);
   EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
-  EXPECT_THAT(error.message,
-              HasSubstr("no room for 2097152 bytes, since nothing can be evicted: 3145728 of "));
+  EXPECT_THAT(
+      error.message,
+      HasSubstr(x_.ToHex() + " is not complete at the deadline: a put of it waits, since no "
+                             "memory is free for its 2097152 bytes: 3145728 of "));
   EXPECT_THAT(node_.Says(), IsEmpty());
 }
 
