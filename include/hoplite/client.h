@@ -131,6 +131,14 @@ class HOPLITE_EXPORT Client {
   Result<std::uint64_t> GetInto(const ObjectId& id, R&& into, const CallOptions& options = {}) {
     return GetInto(id, std::as_writable_bytes(std::span(into)), options);
   }
+  // All of them at once, each into its own memory, under one timeout: one answer per id, in their
+  // order, as of GetInto. They are copied as they come, so they need not lie in the node's store
+  // together. Memory that belongs to two of them holds anything afterwards.
+  //   invalid_argument    (of all) `into` has not one element per id
+  //   resource_exhausted  (of one) NodeConfig::pins_per_client leaves this client no more
+  std::vector<Result<std::uint64_t>> GetManyInto(std::span<const ObjectId> ids,
+                                                 std::span<const std::span<std::byte>> into,
+                                                 const CallOptions& options = {});
   // Waits until the object exists; then it can be read while it arrives.
   Result<Reader> Open(const ObjectId& id, const CallOptions& options = {});
 

@@ -45,6 +45,7 @@ class HOPLITE_EXPORT Reader {
 
  private:
   friend class Client;
+  friend class ClientAccess;
   class Impl;
   explicit Reader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -3,12 +3,13 @@ object."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from hoplite import _core
 from hoplite._arguments import named
 from hoplite._core import ObjectId
-from hoplite.errors import NotFoundError, ObjectDeletedError
+from hoplite.errors import InvalidArgumentError, NotFoundError, ObjectDeletedError
 
 
 class Asking:
@@ -27,6 +28,41 @@ class Asking:
         changed. UnavailableError: the connection to the node has ended, and with it this.
         """
         return self._core.subscribe(id, timeout)
+
+    @named
+    def wait(
+        self,
+        ids: Sequence[ObjectId],
+        num_returns: int = 1,
+        timeout: float | None = None,
+        *,
+        only_if_owned: bool = False,
+    ) -> tuple[list[ObjectId], list[ObjectId]]:
+        """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has
+        passed; and the others. Both in the order of `ids`, each of which is there once.
+
+        Brings none of them to this node: they may be gone again when they are asked for. With a
+        timeout of 0 the node tells only what it knows by itself. With `only_if_owned` (as in
+        ``get``) ObjectDeletedError says that so many will not exist any more, and names one.
+
+        >>> first, late = client.put(b"first"), hoplite.ObjectId.random()
+        >>> client.wait([late, first], num_returns=1, timeout=5.0) == ([first], [late])
+        True
+
+        InvalidArgumentError: `num_returns` is more than there are, an id is there twice, or there
+        are more than 16384.
+        """
+        if not 0 <= num_returns <= len(ids):
+            raise InvalidArgumentError(f"wait: num_returns is {num_returns}, of {len(ids)} ids")
+        twice = [id for id, count in Counter(ids).items() if count > 1]
+        if twice:
+            raise InvalidArgumentError(
+                f"wait: {twice[0]} is there twice, so how many exist would be ambiguous"
+            )
+        existing = self._core.wait_exists(list(ids), num_returns, timeout, only_if_owned)
+        ready = existing[:num_returns]
+        found = set(ready)
+        return ready, [id for id in ids if id not in found]
 
     @named
     def status(

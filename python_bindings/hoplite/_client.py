@@ -11,7 +11,6 @@ import asyncio
 import functools
 import math
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypedDict, Unpack
@@ -200,28 +199,43 @@ class Client(Asking):
             with _sources.explaining(self._core):
                 view = self._core.get(id, timeout, only_if_owned)
             return _encoding.value_of(view, writable)
-        room = _out.Room(out)
-        with _sources.explaining(self._core):
-            self._core.get_into(id, room.offer, timeout, only_if_owned)
-        room.settle()
+        self._get_into([id], _out.Rooms.one(out), timeout, only_if_owned)
         return out
+
+    def _get_into(
+        self, ids: list[ObjectId], rooms: _out.Rooms, timeout: float | None, only_if_owned: bool
+    ) -> None:
+        with _sources.explaining(self._core):
+            self._core.get_into(ids, rooms.offer, timeout, only_if_owned)
+        rooms.settle()
 
     @named
     async def aget(
         self,
         id: ObjectId,
         timeout: float | None = None,
+        out: Any = None,
         writable: bool = False,
         *,
         only_if_owned: bool = False,
     ) -> Any:
-        """``get``, for coroutines, and without an `out`. Cancelling it cancels the request."""
+        """``get``, for coroutines. Cancelling it cancels the request.
+
+        With `out` the object is copied once all of it is at this node, more than 1 MiB by a thread
+        of the loop's executor. Nothing is written to `out` after this has returned or raised.
+
+        ResourceExhaustedError: also with `out`, the object is larger than the node's store.
+        """
+        rooms = None if out is None else _out.Rooms.one(out)
         begun = self._core.get_later(id, timeout, only_if_owned)
         try:
             view = await self._waiting.answer(begun)
         except InvalidArgumentError as error:
             raise await asyncio.to_thread(_sources.explained, self._core, error) from None
-        return _encoding.value_of(view, writable)
+        if rooms is None:
+            return _encoding.value_of(view, writable)
+        await rooms.take(view)
+        return out
 
     @named
     def put_future(
@@ -255,50 +269,31 @@ class Client(Asking):
 
     @named
     def get_many(
-        self, ids: Iterable[ObjectId], timeout: float | None = None, *, only_if_owned: bool = False
+        self,
+        ids: Iterable[ObjectId],
+        timeout: float | None = None,
+        out: Iterable[Any] | None = None,
+        *,
+        only_if_owned: bool = False,
     ) -> list[Any]:
         """The values of all, under one timeout, in the order of `ids`; one may be there twice.
 
-        ResourceExhaustedError: they have no room in the store together; get one after the other.
+        With `out`, an array or tensor for each id, as in ``get``, all are asked for at once, and
+        copied there as they come; `out` is returned, as a list. They need not have room in the
+        store together. Each is contiguous (C order), and no two have memory in common; parts of one
+        array or tensor may be given. After an error each of `out` may hold anything.
+
+        ResourceExhaustedError: they have no room in the store together; get them into `out`, or one
+        after the other. InvalidArgumentError names the element of `out` that does not fit, by its
+        index, as ``out[3]``.
         """
+        if out is not None:
+            listed, outs = list(ids), list(out)
+            self._get_into(listed, _out.Rooms.many(outs, len(listed)), timeout, only_if_owned)
+            return outs
         with _sources.explaining(self._core):
             views = self._core.get_many(list(ids), timeout, only_if_owned)
         return [_encoding.value_of(view) for view in views]
-
-    @named
-    def wait(
-        self,
-        ids: Sequence[ObjectId],
-        num_returns: int = 1,
-        timeout: float | None = None,
-        *,
-        only_if_owned: bool = False,
-    ) -> tuple[list[ObjectId], list[ObjectId]]:
-        """`num_returns` of them that exist, as soon as so many do, or fewer when `timeout` has
-        passed; and the others. Both in the order of `ids`, each of which is there once.
-
-        Brings none of them to this node: they may be gone again when they are asked for. With a
-        timeout of 0 the node tells only what it knows by itself. With `only_if_owned` (as in
-        ``get``) ObjectDeletedError says that so many will not exist any more, and names one.
-
-        >>> first, late = client.put(b"first"), hoplite.ObjectId.random()
-        >>> client.wait([late, first], num_returns=1, timeout=5.0) == ([first], [late])
-        True
-
-        InvalidArgumentError: `num_returns` is more than there are, an id is there twice, or there
-        are more than 16384.
-        """
-        if not 0 <= num_returns <= len(ids):
-            raise InvalidArgumentError(f"wait: num_returns is {num_returns}, of {len(ids)} ids")
-        twice = [id for id, count in Counter(ids).items() if count > 1]
-        if twice:
-            raise InvalidArgumentError(
-                f"wait: {twice[0]} is there twice, so how many exist would be ambiguous"
-            )
-        existing = self._core.wait_exists(list(ids), num_returns, timeout, only_if_owned)
-        ready = existing[:num_returns]
-        found = set(ready)
-        return ready, [id for id in ids if id not in found]
 
     @named
     def reduce(

@@ -473,11 +473,11 @@ class Client:
     ) -> list[View]: ...
     def get_into(
         self,
-        id: ObjectId,
-        room_for: Callable[[bytes, int], memoryview],
+        ids: list[ObjectId],
+        room_for: Callable[[int, bytes, int], memoryview],
         timeout: float | None = None,
         only_if_owned: bool = False,
-    ) -> int: ...
+    ) -> None: ...
     def reduce(
         self,
         sources: list[ObjectId],

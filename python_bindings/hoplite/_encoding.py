@@ -71,6 +71,7 @@ def value_of(view: _core.View, writable: bool = False) -> Any:
         raise
 
 
+@functools.lru_cache(maxsize=256)
 def elements(metadata: bytes) -> _arrays.Elements | None:
     """What array or tensor this metadata describes; None if it describes none."""
     stated = _metadata.read(metadata)

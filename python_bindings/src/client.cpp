@@ -90,8 +90,9 @@ Future<Buffer> BeginGet(Client& client, const ObjectId& id, std::optional<double
 }
 
 // Of several objects: the first error; of those that time is over for, how many they are.
-Error FirstError(const std::vector<Result<Buffer>>& answers) {
-  const auto failed = [](const Result<Buffer>& answer) { return !answer; };
+template <typename T>
+Error FirstError(const std::vector<Result<T>>& answers) {
+  const auto failed = [](const Result<T>& answer) { return !answer; };
   Error first = std::ranges::find_if(answers, failed)->error();
   if (first.code == ErrorCode::kTimeout && answers.size() > 1) {
     first.message += "; " + std::to_string(std::ranges::count_if(answers, failed)) + " of " +
@@ -118,11 +119,12 @@ std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
 }
 
 // What the caller's function gives for this object; what it raises waits in this thread's state.
-Result<std::span<std::byte>> Ask(const nb::callable& room_for, const std::string& metadata,
-                                 std::uint64_t size_bytes, std::optional<HeldBuffer>& held) {
+Result<std::span<std::byte>> Ask(const nb::callable& room_for, std::size_t place,
+                                 const std::string& metadata, std::uint64_t size_bytes,
+                                 std::optional<HeldBuffer>& held) {
   try {
     const nb::bytes described(metadata.data(), metadata.size());
-    held.emplace(room_for(described, size_bytes), HeldBuffer::Access::kWrite);
+    held.emplace(room_for(place, described, size_bytes), HeldBuffer::Access::kWrite);
     return held->bytes();
   } catch (nb::python_error& raised) {
     raised.restore();
@@ -130,15 +132,17 @@ Result<std::span<std::byte>> Ask(const nb::callable& room_for, const std::string
   }
 }
 
-std::uint64_t GetInto(Client& client, const ObjectId& id, const nb::callable& room_for,
-                      std::optional<double> timeout, bool only_if_owned) {
-  std::optional<HeldBuffer> held;
+void GetInto(Client& client, const std::vector<ObjectId>& ids, const nb::callable& room_for,
+             std::optional<double> timeout, bool only_if_owned) {
+  std::vector<std::optional<HeldBuffer>> held(ids.size());
   const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
-  return WithoutGil([&](Unlocked& unlocked) {
-    const auto room = [&](const std::string& metadata, std::uint64_t size_bytes) {
-      return unlocked.Locked([&] { return Ask(room_for, metadata, size_bytes, held); });
+  WithoutGil([&](Unlocked& unlocked) -> Result<void> {
+    const auto room = [&](std::size_t place, const std::string& metadata, std::uint64_t size) {
+      return unlocked.Locked([&] { return Ask(room_for, place, metadata, size, held[place]); });
     };
-    return ClientAccess::GetInto(client, id, room, options);
+    const auto answers = ClientAccess::GetManyInto(client, ids, room, options);
+    if (std::ranges::all_of(answers, &Result<std::uint64_t>::has_value)) return {};
+    return std::unexpected(FirstError(answers));
   });
 }
 
@@ -268,7 +272,7 @@ void BindClient(nb::module_& module) {
            nb::arg("only_if_owned") = false)
       .def("get_many", &GetMany, nb::arg("ids"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
-      .def("get_into", &GetInto, nb::arg("id"), nb::arg("room_for"), nb::arg("timeout") = none,
+      .def("get_into", &GetInto, nb::arg("ids"), nb::arg("room_for"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,

@@ -13,7 +13,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from hoplite import _client, _core
+from hoplite import _asking, _client, _core
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +31,7 @@ def test_the_examples_run(page: str) -> None:
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize(("module", "examples"), [(hoplite, 3), (_client, 6)])
+@pytest.mark.parametrize(("module", "examples"), [(hoplite, 3), (_client, 4), (_asking, 2)])
 def test_the_examples_of_docstrings_run(
     module: ModuleType, examples: int, here: hoplite.Client
 ) -> None:

@@ -15,6 +15,7 @@
 #include "client/draft_impl.h"
 #include "client/future_state.h"
 #include "client/get_many.h"
+#include "client/incoming.h"
 #include "client/infos.h"
 #include "client/reader_impl.h"
 #include "client/status.h"
@@ -169,34 +170,30 @@ std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
 
 Result<std::uint64_t> Client::GetInto(const ObjectId& id, std::span<std::byte> into,
                                       const CallOptions& options) {
-  const auto room = [into](const std::string&, std::uint64_t) -> Result<std::span<std::byte>> {
-    return into;
-  };
-  return ClientAccess::GetInto(*this, id, room, options);
+  return GetManyInto(std::span(&id, 1), std::span(&into, 1), options).front();
 }
 
-Result<std::uint64_t> ClientAccess::GetInto(Client& client, const ObjectId& id,
-                                            const client::RoomFor& room_for,
-                                            const CallOptions& options) {
-  return client.state_->GetInto(id, room_for, DeadlineAfter(options.timeout),
-                                options.only_if_owned);
-}
-
-Result<std::uint64_t> Client::State::GetInto(const ObjectId& id, const client::RoomFor& room_for,
-                                             Time deadline, bool only_if_owned) {
-  for (;;) {
-    TRY_ASSIGN(const Reader reader, Open(id, deadline, only_if_owned, true));
-    TRY_ASSIGN(const std::span<std::byte> into, room_for(reader.metadata(), reader.size()));
-    if (into.size() < reader.size()) {
-      return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                   fmt::format("object {} has {} bytes, the memory for it {}",
-                                               id.ToHex(), reader.size(), into.size())));
-    }
-    const Result<void> copied = reader.impl_->CopyInto(into, deadline);
-    if (copied) return reader.size();
-    // A newer version: what was copied is worthless.
-    if (copied.error().code != ErrorCode::kRecalled) return std::unexpected(copied.error());
+std::vector<Result<std::uint64_t>> Client::GetManyInto(std::span<const ObjectId> ids,
+                                                       std::span<const std::span<std::byte>> into,
+                                                       const CallOptions& options) {
+  if (ids.size() != into.size()) {
+    const Error wrong(ErrorCode::kInvalidArgument,
+                      fmt::format("there is memory for {} objects, but {} are asked for",
+                                  into.size(), ids.size()));
+    return std::vector<Result<std::uint64_t>>(ids.size(), std::unexpected(wrong));
   }
+  const auto room = [into](std::size_t place, const std::string&,
+                           std::uint64_t) -> Result<std::span<std::byte>> { return into[place]; };
+  return ClientAccess::GetManyInto(*this, ids, room, options);
+}
+
+std::vector<Result<std::uint64_t>> ClientAccess::GetManyInto(Client& client,
+                                                             std::span<const ObjectId> ids,
+                                                             const client::RoomForEach& room_for,
+                                                             const CallOptions& options) {
+  const Time deadline = DeadlineAfter(options.timeout);
+  return client::GetManyInto(client.state_->Now(deadline), ids, room_for,
+                             {.deadline = deadline, .only_if_owned = options.only_if_owned});
 }
 
 std::unique_ptr<client::Question> ClientAccess::UntilEnd(Client& client, Time deadline) {
@@ -206,27 +203,16 @@ std::unique_ptr<client::Question> ClientAccess::UntilEnd(Client& client, Time de
 }
 
 Result<Reader> Client::Open(const ObjectId& id, const CallOptions& options) {
-  return state_->Open(id, DeadlineAfter(options.timeout), options.only_if_owned, false);
-}
-
-Result<Reader> Client::State::Open(const ObjectId& id, Time deadline, bool only_if_owned,
-                                   bool through_window) {
-  const auto connection = Now(deadline);
+  const Time deadline = DeadlineAfter(options.timeout);
+  const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
   Request request;
   request.set_id(made_by);
   request.mutable_open()->set_object(IdBytes(id));
-  request.mutable_open()->set_only_if_owned(only_if_owned);
-  request.mutable_open()->set_window(through_window);
+  request.mutable_open()->set_only_if_owned(options.only_if_owned);
   TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
-  const auto& view = answer.view();
-  const std::uint64_t bytes = view.window() != 0 ? view.window() : view.size();
-  const auto range = connection->readable().Range(view.offset(), bytes);
-  if (!range) {
-    connection->Release(made_by);
-    return std::unexpected(range.error());
-  }
-  return Reader(std::make_unique<Reader::Impl>(connection, made_by, id, *range, view));
+  TRY_ASSIGN(auto impl, ClientAccess::MakeReader(connection, id, made_by, answer.view()));
+  return Reader(std::move(impl));
 }
 
 // In parts, one after the other. An error of one object does not keep the others from being asked

@@ -1,6 +1,7 @@
 // What the library itself needs of its public types.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,9 @@ namespace client {
 
 // Where an object of this metadata and size goes; an error gives the object up.
 using RoomFor = std::function<Result<std::span<std::byte>>(const std::string&, std::uint64_t)>;
+// The same of the object at this place among several; an error gives all of them up.
+using RoomForEach =
+    std::function<Result<std::span<std::byte>>(std::size_t, const std::string&, std::uint64_t)>;
 
 }  // namespace client
 
@@ -45,11 +49,6 @@ struct Client::State {
   // A request that names many objects, which `set` puts into it.
   Result<void> OnEach(std::span<const ObjectId> ids, const CallOptions& options,
                       void (*set)(client::local::Request&, std::string));
-  Result<Reader> Open(const ObjectId& id, Time deadline, bool only_if_owned, bool through_window);
-  // Asks for the room once the object exists, before a byte is copied; again if it was replaced
-  // meanwhile.
-  Result<std::uint64_t> GetInto(const ObjectId& id, const client::RoomFor& room_for, Time deadline,
-                                bool only_if_owned);
 
   const OwnProcess process;
   const std::string path;
@@ -61,11 +60,20 @@ struct Client::State {
 class ClientAccess {
  public:
   using DraftImpl = Draft::Impl;
+  using ReaderImpl = Reader::Impl;
 
   static Client Make(std::shared_ptr<client::Connection> connection, std::string path = {});
-  // As Client::GetInto, for who has to know what the object is before giving memory.
-  static Result<std::uint64_t> GetInto(Client& client, const ObjectId& id,
-                                       const client::RoomFor& room_for, const CallOptions& options);
+  // As Client::GetManyInto, for who has to know what an object is before giving memory: asked for
+  // once it exists, before a byte is copied; again if it was replaced meanwhile.
+  static std::vector<Result<std::uint64_t>> GetManyInto(Client& client,
+                                                        std::span<const ObjectId> ids,
+                                                        const client::RoomForEach& room_for,
+                                                        const CallOptions& options);
+  // From the View that answered request `id`, an Open: the reader releases it. protocol: as in
+  // MakeBuffer.
+  static Result<std::unique_ptr<ReaderImpl>> MakeReader(
+      std::shared_ptr<client::Connection> connection, const ObjectId& object, std::uint64_t id,
+      const client::local::View& view);
   // Ready, with the error that says why, when the connection that the client has now has ended. The
   // connection keeps a note of it to its end.
   static std::unique_ptr<client::Question> UntilEnd(Client& client, Time deadline);

@@ -177,23 +177,30 @@ Result<local::Answer> Connection::Call(local::Request request, Time deadline) {
 
 const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time deadline) {
   if (inherited()) return inherited_;
-  if (on_reader()) {
-    GiveUp(*pending, Error(ErrorCode::kInvalidArgument,
-                           "what OnReady calls can't wait for an answer to its own client"));
-  }
-  if (!WaitForAnswer(*pending, deadline)) {
-    GiveUp(*pending, Interruption::Wanted()
-                         ? Interruption::Reason()
-                         : Error(ErrorCode::kTimeout, "the node did not answer in time"));
+  Pending* const only = pending.get();
+  if (const Result<void> came = FinishAny({&only, 1}, deadline); !came) {
+    GiveUp(*pending, came.error());
   }
   return pending->outcome();
 }
 
-bool Connection::WaitForAnswer(Pending& pending, Time deadline) const {
-  while (!WaitFor(pending, LastMoment(deadline))) {
-    if (Interruption::Wanted() || Now() >= LastMoment(deadline)) return false;
+Result<void> Connection::FinishAny(std::span<Pending* const> pendings, Time deadline) const {
+  if (on_reader()) {
+    if (WaitForAny(pendings, Now())) return {};
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 "what OnReady calls can't wait for an answer to its own client"));
   }
-  return true;
+  while (!WaitForAny(pendings, LastMoment(deadline))) {
+    if (Interruption::Wanted()) return std::unexpected(Interruption::Reason());
+    if (Now() < LastMoment(deadline)) continue;
+    return std::unexpected(Error(ErrorCode::kTimeout, "the node did not answer in time"));
+  }
+  return {};
+}
+
+bool Connection::WaitForAnswer(Pending& pending, Time deadline) const {
+  Pending* const only = &pending;
+  return FinishAny({&only, 1}, deadline).has_value();
 }
 
 Time Connection::LastMoment(Time deadline) const {

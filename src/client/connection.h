@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -70,6 +71,8 @@ class Connection : public Forks::Listener {
   // Waits for what was begun with this deadline. A node that is silent after the deadline is not
   // waited for.
   const Result<local::Answer>& Finish(const PendingPtr& pending, Time deadline);
+  // Waits until one of several is settled. An error says why none is; they go on.
+  Result<void> FinishAny(std::span<Pending* const> pendings, Time deadline) const;
   // The wait alone. False: the node is silent, or the thread was interrupted.
   bool WaitForAnswer(Pending& pending, Time deadline) const;
   // Nobody wants the answer any more; what it made, or will make, is released.

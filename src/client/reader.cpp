@@ -8,13 +8,14 @@
 
 #include "base/try.h"
 #include "base/units.h"
+#include "client/client_access.h"
 #include "client/interruption.h"
 #include "client/reader_impl.h"
 
 namespace hoplite {
 namespace {
 
-// CopyInto asks for at least so much at a time: few messages, and still close behind the arrival.
+// Whoever copies all asks for at least so much at a time: few messages, and still close behind the arrival.
 constexpr std::uint64_t kStep = 512_KiB;
 // A window has room for so many of these: some under way, some arrived, one being copied.
 constexpr std::uint64_t kSteps = 4;
@@ -49,12 +50,9 @@ client::PendingPtr Reader::Impl::Ask(std::uint64_t bytes, std::uint64_t taken, T
   return connection_->Begin(std::move(request), deadline);
 }
 
-Result<void> Reader::Impl::Finish(const client::PendingPtr& asked, std::uint64_t bytes,
-                                  Time deadline) {
-  TRY_ASSIGN(const client::local::Answer answer, connection_->Finish(asked, deadline));
+void Reader::Impl::Grew(const client::local::Answer& answer, std::uint64_t bytes) {
   prefix_ = std::min(answer.growth().prefix(), size_);
   final_ = bytes == size_;
-  return {};
 }
 
 Result<std::span<const std::byte>> Reader::Impl::WaitFor(std::uint64_t bytes, Time deadline) {
@@ -63,28 +61,19 @@ Result<std::span<const std::byte>> Reader::Impl::WaitFor(std::uint64_t bytes, Ti
         ErrorCode::kInvalidArgument,
         fmt::format("{} bytes are asked of object {}, which has {}", bytes, id_.ToHex(), size_)));
   }
-  if (!Has(bytes)) TRY(Finish(Ask(bytes, 0, deadline), bytes, deadline));
+  if (!Has(bytes)) {
+    TRY_ASSIGN(const client::local::Answer answer,
+               connection_->Finish(Ask(bytes, 0, deadline), deadline));
+    Grew(answer, bytes);
+  }
   return bytes_.first(prefix_);
 }
 
-Result<void> Reader::Impl::CopyInto(std::span<std::byte> into, Time deadline) {
-  const bool windowed = bytes_.size() < size_;
-  const std::uint64_t step = windowed ? std::min(kStep, bytes_.size() / kSteps) : kStep;
-  std::uint64_t copied = 0;
-  while (!final_) {
-    // Ask first: bytes arrive while these are copied.
-    const std::uint64_t room_end = windowed ? copied + bytes_.size() : size_;
-    const std::uint64_t wanted = std::min({prefix_ + step, room_end, size_});
-    const client::PendingPtr asked = Ask(wanted, copied, deadline);
-    const std::uint64_t there = prefix_;
-    if (auto done = Copy(into, copied, there); !done) {
-      connection_->GiveUp(*asked, done.error());
-      return done;
-    }
-    copied = there;
-    TRY(Finish(asked, wanted, deadline));
-  }
-  return Copy(into, copied, prefix_);
+std::uint64_t Reader::Impl::NextStep(std::uint64_t taken) const {
+  // A short rest is worth no message of its own.
+  if (!windowed()) return size_ - prefix_ < 3 * kStep ? size_ : prefix_ + kStep;
+  const std::uint64_t step = std::min(kStep, bytes_.size() / kSteps);
+  return std::min({prefix_ + step, taken + bytes_.size(), size_});
 }
 
 // From memory that may be a window: byte b of the object lies at b modulo its size.
@@ -98,6 +87,18 @@ Result<void> Reader::Impl::Copy(std::span<std::byte> into, std::uint64_t from,
     from += count;
   }
   return {};
+}
+
+Result<std::unique_ptr<ClientAccess::ReaderImpl>> ClientAccess::MakeReader(
+    std::shared_ptr<client::Connection> connection, const ObjectId& object, std::uint64_t id,
+    const client::local::View& view) {
+  const std::uint64_t bytes = view.window() != 0 ? view.window() : view.size();
+  const auto range = connection->readable().Range(view.offset(), bytes);
+  if (!range) {
+    connection->Release(id);
+    return std::unexpected(range.error());
+  }
+  return std::make_unique<ReaderImpl>(std::move(connection), id, object, *range, view);
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -24,18 +24,23 @@ class Reader::Impl {
   std::uint64_t size() const { return size_; }  // of the object
   const std::string& metadata() const { return metadata_; }
   std::uint64_t prefix() const { return prefix_; }
+  bool final() const { return final_; }
   bool Has(std::uint64_t bytes) const;
 
-  // Ask asks for the first `bytes` bytes without waiting, and says that the first `taken` are not
-  // read any more. Finish waits for the answer, which moves prefix().
+  // Asks for the first `bytes` bytes without waiting, and says that the first `taken` are not read
+  // any more.
   client::PendingPtr Ask(std::uint64_t bytes, std::uint64_t taken, Time deadline);
-  Result<void> Finish(const client::PendingPtr& asked, std::uint64_t bytes, Time deadline);
+  // That is answered: moves prefix().
+  void Grew(const client::local::Answer& answer, std::uint64_t bytes);
   Result<std::span<const std::byte>> WaitFor(std::uint64_t bytes, Time deadline);
-  // Copies to the start of `into`, which has room for all, as bytes arrive; until final.
-  Result<void> CopyInto(std::span<std::byte> into, Time deadline);
+  // What to ask for next to copy all of it: not much more than is there, and no more than a window
+  // has room for.
+  std::uint64_t NextStep(std::uint64_t taken) const;
+  // Copies bytes [from, to), which are there, to their place in `into`.
+  Result<void> Copy(std::span<std::byte> into, std::uint64_t from, std::uint64_t to) const;
 
  private:
-  Result<void> Copy(std::span<std::byte> into, std::uint64_t from, std::uint64_t to) const;
+  bool windowed() const { return bytes_.size() < size_; }
 
   const std::shared_ptr<client::Connection> connection_;
   const std::uint64_t made_by_;

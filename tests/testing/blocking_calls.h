@@ -55,6 +55,12 @@ inline std::vector<BlockingCall> BlockingCalls(Begun& begun, std::chrono::millis
     std::vector<std::byte> room(100);
     return ErrorOf(client->GetInto(id, room, soon));
   };
+  const auto get_many_into = [=] {
+    std::vector<std::byte> room(200);
+    const std::vector<std::span<std::byte>> into{std::span(room).first(100),
+                                                 std::span(room).last(100)};
+    return ErrorOf(client->GetManyInto(std::vector{id, id}, into, soon).back());
+  };
   const auto reduce = [=](std::chrono::milliseconds of_it, std::chrono::milliseconds wait) {
     const auto reduction = client->Reduce({.sources = {id}, .timeout = of_it});
     return reduction ? ErrorOf(reduction->Wait(wait)) : ErrorOf(reduction);
@@ -69,6 +75,7 @@ inline std::vector<BlockingCall> BlockingCalls(Begun& begun, std::chrono::millis
       {"GetAsync, a shorter Wait", [=] { return ErrorOf(client->GetAsync(id).Wait(timeout)); }},
       {"GetMany", [=] { return ErrorOf(client->GetMany(std::vector{id, id}, soon).back()); }},
       {"GetInto", get_into},
+      {"GetManyInto", get_many_into},
       {"Open", [=] { return ErrorOf(client->Open(id, soon)); }},
       {"WaitFor", [&begun, timeout] { return ErrorOf(begun.reader.WaitFor(1_MiB, timeout)); }},
       {"Reduce", [=] { return reduce(timeout, kForever); }},

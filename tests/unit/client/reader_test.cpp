@@ -105,6 +105,46 @@ TEST_P(ReaderTest, GetIntoOfNothing) {
   EXPECT_EQ(client_.GetInto(*id, {}), 0u);
 }
 
+TEST_P(ReaderTest, GetManyIntoTakesEachAsItComes) {
+  const std::vector<ObjectId> ids{id_, *client_.Put("second"), *client_.Put("")};
+  std::vector<std::byte> first(bytes_.size()), second(6);
+  const std::vector<std::span<std::byte>> into{first, second, {}};
+  std::thread producer([this] {
+    Grow(2 * kBlock);
+    Grow(bytes_.size());
+    EXPECT_TRUE(draft_->Seal());
+  });
+  const auto sizes = client_.GetManyInto(ids, into, {.timeout = 10s});
+  producer.join();
+  EXPECT_THAT(sizes, testing::ElementsAre(bytes_.size(), 6u, 0u));
+  EXPECT_TRUE(Equal(first, bytes_));
+  EXPECT_EQ(std::memcmp(second.data(), "second", 6), 0);
+}
+
+TEST_P(ReaderTest, GetManyIntoAnswersForEach) {
+  const ObjectId gone = *client_.Put("gone");
+  ASSERT_TRUE(client_.Delete(gone));
+  const std::vector<ObjectId> ids{id_, gone, *client_.Put("larger"), *client_.Put("right")};
+  std::vector<std::byte> room(bytes_.size());
+  const auto small = std::span(room).first(5);
+  const std::vector<std::span<std::byte>> into{room, small, small, small};
+  const auto sizes = client_.GetManyInto(ids, into, {.timeout = 50ms});
+  ASSERT_EQ(sizes.size(), 4u);
+  EXPECT_EQ(CodeOf(sizes[0]), ErrorCode::kTimeout);
+  EXPECT_EQ(CodeOf(sizes[1]), ErrorCode::kDeleted);
+  EXPECT_EQ(CodeOf(sizes[2]), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(sizes[3], 5u);
+  const auto refused = client_.GetManyInto(ids, std::span(into).first(3));
+  EXPECT_EQ(refused.size(), 4u);
+  for (const auto& one : refused) {
+    ASSERT_FALSE(one);
+    EXPECT_EQ(one.error().message, "there is memory for 3 objects, but 4 are asked for");
+  }
+  draft_.reset();
+  ASSERT_TRUE(client_.Delete(ids));
+  EXPECT_TRUE(Eventually([&] { return node_.used_bytes() == 0; })) << "something is pinned";
+}
+
 TEST_P(ReaderTest, ReaderPinsUntilItGoes) {
   std::optional<Reader> reader = client_.Open(id_).value();
   draft_.reset();
