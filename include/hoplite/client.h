@@ -32,6 +32,8 @@ namespace hoplite {
 
 // The objects of one WaitExists.
 inline constexpr std::size_t kMaxWaitExists = 16384;
+// The objects of one DeleteAsync or OwnAsync.
+inline constexpr std::size_t kMaxIdsAtOnce = 16384;
 
 // A handle: copies share one connection, which ends with the last of them and of everything that
 // was made through them. All calls may come from any thread; a waiting thread sleeps.
@@ -157,6 +159,9 @@ class HOPLITE_EXPORT Client {
   // Many, in a few messages, as are the next ones: an error of one does not keep the others from
   // being done, and is that of the first that has one.
   Result<void> Delete(std::span<const ObjectId> ids, const CallOptions& options = {});
+  // The same; returns at once, as do the other functions named Async.
+  //   invalid_argument  more than kMaxIdsAtOnce ids
+  Future<void> DeleteAsync(std::span<const ObjectId> ids, const CallOptions& options = {});
 
   // Owning. An id that ever had an owner is deleted everywhere when its last owner is gone. Owners
   // are clients: this one from the answer on, also before the object exists; owning twice is owning
@@ -171,10 +176,15 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  the clients of this node own NodeConfig::max_owned ids
   Result<void> Own(const ObjectId& id, const CallOptions& options = {});
   Result<void> Own(std::span<const ObjectId> ids, const CallOptions& options = {});
+  Future<void> OwnAsync(std::span<const ObjectId> ids, const CallOptions& options = {});
   // This client owns it no longer; also an id that it did not own. When it returns the node knows;
   // the deletion, if this was the last owner, follows at once.
   Result<void> Disown(const ObjectId& id, const CallOptions& options = {});
   Result<void> Disown(std::span<const ObjectId> ids, const CallOptions& options = {});
+  // The same without an answer, for destructors and finalizers: waits for nobody, and begins no
+  // thread. The node knows before it hears of any later call of this client. What this client owned
+  // through a connection that has ended is as above.
+  void DisownSoon(std::span<const ObjectId> ids);
 
   // Size, holders, owners and metadata, as the directory knows them.
   //   not_found  its directory shard does not know the object

@@ -69,6 +69,7 @@ class HOPLITE_EXPORT Future {
 
 extern template class Future<Buffer>;
 extern template class Future<ObjectId>;
+extern template class Future<void>;
 extern template class Future<RegisterEntry>;
 extern template class Future<RegisterWrite>;
 extern template class Future<Snapshot>;
@@ -78,6 +79,7 @@ class HOPLITE_EXPORT Waitable {
  public:
   Waitable(const Future<Buffer>& future);
   Waitable(const Future<ObjectId>& future);
+  Waitable(const Future<void>& future);
   Waitable(const Future<RegisterEntry>& future);
   Waitable(const Future<RegisterWrite>& future);
   Waitable(const Future<Snapshot>& future);

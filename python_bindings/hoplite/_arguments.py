@@ -57,6 +57,7 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "owned": ("True or False", _is_flag),
     "metadata": ("a dict", lambda value: isinstance(value, dict)),
     "everyone_reads": ("True or False", _is_flag),
+    "wait": ("True or False", _is_flag),
     "ids": ("a list of ObjectIds", _are_ids),
 }
 

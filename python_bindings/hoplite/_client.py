@@ -20,14 +20,13 @@ import numpy.typing as npt
 
 from hoplite import _arrays, _core, _encoding, _metadata, _out, _sources, errors
 from hoplite._arguments import named
-from hoplite._asking import Asking
 from hoplite._channel import Channel
 from hoplite._core import ObjectId
 from hoplite._futures import Futures
+from hoplite._keeping import Keeping
 from hoplite._metadata import Fold
 from hoplite._register import Register
 from hoplite._under_way import Draft, Reduction
-from hoplite._waiting import Waiting
 from hoplite.errors import InvalidArgumentError
 
 # How long a worker waits for its node to answer at all.
@@ -58,14 +57,13 @@ class Owning(TypedDict, total=False):
     only_if_owned: bool
 
 
-class Client(Asking):
+class Client(Keeping):
     """A connection to the node of this host. Made by ``connect`` or ``LocalCluster.connect``."""
 
     def __init__(self, core: _core.Client, socket: str) -> None:
         super().__init__(core)
         self._socket = socket
         self._closed = False
-        self._waiting = Waiting()
         self._futures = Futures()
 
     @named
@@ -386,30 +384,6 @@ class Client(Asking):
         )
 
     @named
-    def delete(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
-        """Deletes everywhere; also ids that don't exist (yet). Views stay readable."""
-        self._core.delete(_list_of(ids), timeout)
-
-    @named
-    def own(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
-        """From now on this client owns them; also ids that don't exist yet.
-
-        What ever had an owner is deleted everywhere when its last owner is gone. A client owns
-        until ``disown``, ``close`` or its own end; 30 s more if its process died. Hand an id over
-        by owning it until the receiver's ``own`` has returned.
-
-        ObjectDeletedError: it was deleted, or its last owner is gone. ResourceExhaustedError: the
-        clients of this node own as many ids as it allows.
-        """
-        self._core.own(_list_of(ids), timeout)
-
-    @named
-    def disown(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
-        """This client owns them no longer; also ids that it did not own. If it was the last owner
-        of one, that is deleted at once."""
-        self._core.disown(_list_of(ids), timeout)
-
-    @named
     def register(self, name: str, timeout: float | None = None) -> Register:
         """A register by its name, which need not exist: a small value with a number.
 
@@ -489,7 +463,3 @@ class Client(Asking):
         raise TypeError(
             "a Client is a connection of this process: hand over its socket and connect there"
         )
-
-
-def _list_of(ids: ObjectId | Iterable[ObjectId]) -> list[ObjectId]:
-    return [ids] if isinstance(ids, ObjectId) else list(ids)

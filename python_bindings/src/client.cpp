@@ -181,6 +181,23 @@ void Disown(Client& client, const std::vector<ObjectId>& ids, std::optional<doub
   WithoutGil([&] { return client.Disown(std::span(ids), options); });
 }
 
+// With the GIL: it waits for nobody, and may be called by a finalizer.
+void DisownSoon(Client& client, const std::vector<ObjectId>& ids) { client.DisownSoon(ids); }
+
+Future<void> BeginDelete(Client& client, const std::vector<ObjectId>& ids,
+                         std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  const Unlocked unlocked;
+  return client.DeleteAsync(ids, options);
+}
+
+Future<void> BeginOwn(Client& client, const std::vector<ObjectId>& ids,
+                      std::optional<double> timeout) {
+  const CallOptions options{.timeout = ToTimeout(timeout)};
+  const Unlocked unlocked;
+  return client.OwnAsync(ids, options);
+}
+
 void Fail(Client& client, const ObjectId& id, std::string_view code, const std::string& message,
           std::optional<double> timeout, bool owned, bool only_if_owned) {
   const Error error(CodeNamed(code), message);
@@ -284,6 +301,9 @@ void BindClient(nb::module_& module) {
            nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
       .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none)
       .def("disown", &Disown, nb::arg("ids"), nb::arg("timeout") = none)
+      .def("disown_soon", &DisownSoon, nb::arg("ids"))
+      .def("delete_later", &BeginDelete, nb::arg("ids"), nb::arg("timeout") = none)
+      .def("own_later", &BeginOwn, nb::arg("ids"), nb::arg("timeout") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
       .def("why", &Why, nb::arg("id"), nb::arg("timeout") = none)
       .def("infos", &Infos, nb::arg("ids"), nb::arg("timeout") = none)

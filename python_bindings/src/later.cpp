@@ -66,6 +66,14 @@ void BindLater(nb::module_& module) {
                       std::uint64_t number) { future.OnReady(arrivals.Teller(number)); })
       .def("cancel", &Future<Buffer>::Cancel);
 
+  nb::class_<Future<void>>(module, "DoneLater")
+      .def("wait",
+           [](const Future<void>& future) { WithoutGil([&future] { return future.Wait(); }); })
+      .def("ready", &Future<void>::ready)
+      .def("tell", [](const Future<void>& future, const Arrivals& arrivals,
+                      std::uint64_t number) { future.OnReady(arrivals.Teller(number)); })
+      .def("cancel", &Future<void>::Cancel);
+
   nb::class_<PutLater>(module, "PutLater")
       .def("wait", &PutLater::Wait)
       .def("ready", &PutLater::ready)

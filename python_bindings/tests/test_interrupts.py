@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pathlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import hoplite
 import numpy as np
 import pytest
 from hoplite import Client, LocalCluster, ObjectId
+from waiting import standing_still
 
 SOON = 0.1
 # On a busy machine another process may run just then: one attempt in so many has to be in time.
 ATTEMPTS = 10
-
-
-@contextmanager
-def standing_still(cluster: LocalCluster, index: int) -> Iterator[None]:
-    """That node, as a process that is stopped."""
-    node = cluster._nodes[index]
-    assert node is not None
-    os.kill(node.pid, signal.SIGSTOP)
-    while ") T " not in pathlib.Path(f"/proc/{node.pid}/stat").read_text():  # it may still run
-        time.sleep(0.001)
-    try:
-        yield
-    finally:
-        os.kill(node.pid, signal.SIGCONT)
 
 
 def seconds_to_interrupt(call: Callable[[], Any]) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 
 import hoplite
 import numpy as np
 import pytest
 from hoplite import Client, LocalCluster, ObjectId
+from waiting import standing_still
 
 LARGE = 1 << 20
 
@@ -108,6 +110,57 @@ def test_what_a_killed_process_owned_goes_after_the_grace(
     assert there.info(id).owners == 1
     assert is_deleted(there, id)
     assert time.monotonic() - killed >= 25, "the grace is 30 s; a reader may be late, not early"
+
+
+def test_who_disowns_need_not_wait(here: Client, there: Client) -> None:
+    for id in (here.put(b"small", owned=True), here.put(np.ones(LARGE), owned=True)):
+        here.disown([id, ObjectId.random()], wait=False)
+        assert is_deleted(there, id)
+    never_put = ObjectId.random()
+    here.own(never_put, timeout=10)
+    here.disown(never_put, wait=False)
+    assert is_deleted(there, never_put)
+
+
+def test_a_finalizer_disowns_while_the_node_stands_still() -> None:
+    class Handle:
+        def __init__(self, client: Client, id: ObjectId) -> None:
+            self.client, self.id = client, id
+
+        def __del__(self) -> None:
+            self.client.disown(self.id, wait=False)
+
+    with LocalCluster(nodes=2, memory="64MiB") as cluster, cluster.connect(1) as other:
+        client = cluster.connect(0)
+        handles = [Handle(client, client.put(b"x", owned=True)) for _ in range(1000)]
+        ids, before = [handle.id for handle in handles], threading.active_count()
+        with standing_still(cluster, 0):
+            begun = time.perf_counter()
+            del handles
+            took = time.perf_counter() - begun
+            assert threading.active_count() == before
+        assert took < 1, "a stopped node answers nobody"
+        for id in ids[::100]:
+            assert is_deleted(other, id)
+        cluster.kill(0)
+        client.disown(ids, wait=False)
+        client.close()
+        client.disown(ids, wait=False)
+
+
+def test_coroutines_own_and_delete(here: Client, there: Client) -> None:
+    async def main() -> None:
+        owned, gone = [ObjectId.random() for _ in range(20_000)], here.put(b"gone")
+        await asyncio.gather(here.aown(owned, timeout=30), there.adelete(gone, timeout=30))
+        assert here.info(owned[-1]).owners == 1
+        with pytest.raises(hoplite.ObjectDeletedError, match=gone.hex()):
+            await here.aown([gone, (last := ObjectId.random())], timeout=30)
+        assert here.info(last).owners == 1
+        await here.adelete([*owned, last], timeout=30)
+        with pytest.raises(hoplite.ObjectDeletedError):
+            await there.aown(owned[0], timeout=30)
+
+    asyncio.run(main())
 
 
 def test_what_it_does_not_own_a_client_may_disown(here: Client) -> None:

@@ -30,6 +30,7 @@ using client::local::Answer;
 using client::local::Request;
 
 static_assert(kMaxWaitExists == wire::kMaxWaitExists);
+static_assert(kMaxIdsAtOnce == wire::kMaxObjects);
 
 ObjectId IdOf(const PutOptions& options) {
   return options.id == ObjectId() ? ObjectId::Random() : options.id;
@@ -55,6 +56,24 @@ Request Failure(const ObjectId& id, const Error& error, const FailOptions& optio
   put.set_only_if_owned(options.only_if_owned);
   put.mutable_failure()->set_code(static_cast<std::uint32_t>(error.code));
   put.mutable_failure()->set_message(error.message);
+  return request;
+}
+
+Request DeletionOf(std::span<const ObjectId> ids) {
+  Request request;
+  request.mutable_delete_object()->set_objects(client::Concatenated(ids));
+  return request;
+}
+
+Request OwningOf(std::span<const ObjectId> ids) {
+  Request request;
+  request.mutable_own()->set_objects(client::Concatenated(ids));
+  return request;
+}
+
+Request DisowningOf(std::span<const ObjectId> ids) {
+  Request request;
+  request.mutable_disown()->set_objects(client::Concatenated(ids));
   return request;
 }
 
@@ -218,16 +237,14 @@ Result<Reader> Client::Open(const ObjectId& id, const CallOptions& options) {
 // In parts, one after the other. An error of one object does not keep the others from being asked
 // for; one that every later part would have, too, does.
 Result<void> Client::State::OnEach(std::span<const ObjectId> ids, const CallOptions& options,
-                                   void (*set)(Request&, std::string)) {
+                                   RequestOf request_of) {
   const Time deadline = DeadlineAfter(options.timeout);
   const auto connection = Now(deadline);
   Result<void> outcome;
   while (!ids.empty()) {
     const auto part = ids.first(std::min(ids.size(), wire::kMaxObjects));
     ids = ids.subspan(part.size());
-    Request request;
-    set(request, client::Concatenated(part));
-    const Result<Answer> answer = connection->Call(std::move(request), deadline);
+    const Result<Answer> answer = connection->Call(request_of(part), deadline);
     if (answer) continue;
     if (outcome) outcome = std::unexpected(answer.error());
     if (IsLasting(answer.error().code)) break;
@@ -235,14 +252,31 @@ Result<void> Client::State::OnEach(std::span<const ObjectId> ids, const CallOpti
   return outcome;
 }
 
+Future<void> Client::State::BeginOnEach(std::span<const ObjectId> ids, const CallOptions& options,
+                                        RequestOf request_of) {
+  const Time deadline = DeadlineAfter(options.timeout);
+  auto connection = Now(deadline);
+  if (ids.size() > kMaxIdsAtOnce) {
+    connection = client::Connection::Ended(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} ids; at most {} are taken at once", ids.size(), kMaxIdsAtOnce)));
+  }
+  auto pending = connection->Begin(request_of(ids), deadline);
+  auto question =
+      std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
+  return Future<void>(std::make_shared<DoneState>(std::move(question), ids));
+}
+
 Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
   return Delete(std::span(&id, 1), options);
 }
 
 Result<void> Client::Delete(std::span<const ObjectId> ids, const CallOptions& options) {
-  return state_->OnEach(ids, options, [](Request& request, std::string objects) {
-    request.mutable_delete_object()->set_objects(std::move(objects));
-  });
+  return state_->OnEach(ids, options, DeletionOf);
+}
+
+Future<void> Client::DeleteAsync(std::span<const ObjectId> ids, const CallOptions& options) {
+  return state_->BeginOnEach(ids, options, DeletionOf);
 }
 
 Result<void> Client::Own(const ObjectId& id, const CallOptions& options) {
@@ -250,9 +284,11 @@ Result<void> Client::Own(const ObjectId& id, const CallOptions& options) {
 }
 
 Result<void> Client::Own(std::span<const ObjectId> ids, const CallOptions& options) {
-  return state_->OnEach(ids, options, [](Request& request, std::string objects) {
-    request.mutable_own()->set_objects(std::move(objects));
-  });
+  return state_->OnEach(ids, options, OwningOf);
+}
+
+Future<void> Client::OwnAsync(std::span<const ObjectId> ids, const CallOptions& options) {
+  return state_->BeginOnEach(ids, options, OwningOf);
 }
 
 Result<void> Client::Disown(const ObjectId& id, const CallOptions& options) {
@@ -260,9 +296,20 @@ Result<void> Client::Disown(const ObjectId& id, const CallOptions& options) {
 }
 
 Result<void> Client::Disown(std::span<const ObjectId> ids, const CallOptions& options) {
-  return state_->OnEach(ids, options, [](Request& request, std::string objects) {
-    request.mutable_disown()->set_objects(std::move(objects));
-  });
+  return state_->OnEach(ids, options, DisowningOf);
+}
+
+// What was owned through a connection that has ended is not owned through another one.
+void Client::DisownSoon(std::span<const ObjectId> ids) {
+  if (!state_->process.here()) return;
+  const auto connection = state_->Current();
+  while (!ids.empty()) {
+    const auto part = ids.first(std::min(ids.size(), wire::kMaxObjects));
+    ids = ids.subspan(part.size());
+    Request request = DisowningOf(part);
+    request.set_id(connection->NextId());  // of an answer that nobody waits for
+    connection->Tell(request);
+  }
 }
 
 Result<ObjectInfo> Client::Info(const ObjectId& id, const CallOptions& options) {

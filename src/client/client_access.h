@@ -43,18 +43,24 @@ struct Client::State {
   // The connection to use now. If it is lost, no other could be made by `deadline`, and it says
   // why.
   std::shared_ptr<client::Connection> Now(Time deadline);
+  // The one that there is, which may be lost: waits for nobody, nor for who attaches anew.
+  std::shared_ptr<client::Connection> Current();
   void Close();
   std::string NodeName();
 
-  // A request that names many objects, which `set` puts into it.
+  // Makes a request that names these objects.
+  using RequestOf = client::local::Request (*)(std::span<const ObjectId>);
   Result<void> OnEach(std::span<const ObjectId> ids, const CallOptions& options,
-                      void (*set)(client::local::Request&, std::string));
+                      RequestOf request_of);
+  Future<void> BeginOnEach(std::span<const ObjectId> ids, const CallOptions& options,
+                           RequestOf request_of);
 
   const OwnProcess process;
   const std::string path;
-  TimedMutex mutex;
-  std::shared_ptr<client::Connection> current HOPLITE_GUARDED_BY(mutex);
+  TimedMutex mutex;  // held while somebody attaches anew
   bool closed HOPLITE_GUARDED_BY(mutex) = false;
+  Mutex current_mutex;  // within the other one, and never for long
+  std::shared_ptr<client::Connection> current HOPLITE_GUARDED_BY(current_mutex);
 };
 
 class ClientAccess {

@@ -68,14 +68,19 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
         Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
   }
   // It goes after the lock: its end waits for its reader, whose functions may be coming here.
-  std::shared_ptr<client::Connection> lost;
+  const std::shared_ptr<client::Connection> before = Current();
   const TimedMutexLock lock(AlreadyLocked(), mutex);
-  if (path.empty() || closed || !current->lost()) return current;
+  if (path.empty() || closed || !before->lost()) return before;
   const client::Uninterrupted attaching;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
   auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
   if (!made) return client::Connection::Ended(made.error());
-  lost = std::exchange(current, *std::move(made));
+  const MutexLock changing(current_mutex);
+  return current = *std::move(made);
+}
+
+std::shared_ptr<client::Connection> Client::State::Current() {
+  const MutexLock lock(current_mutex);
   return current;
 }
 
@@ -86,15 +91,14 @@ Client::State::~State() {
 
 std::string Client::State::NodeName() {
   if (!process.here()) return {};
-  const TimedMutexLock lock(mutex);
-  return current->node();
+  return Current()->node();
 }
 
 void Client::State::Close() {
   if (!process.here()) return;
   const TimedMutexLock lock(mutex);
   closed = true;
-  current->Close();
+  Current()->Close();
 }
 
 Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::string path) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,7 @@ void FutureState<T>::Drop() {
 
 template class FutureState<Buffer>;
 template class FutureState<ObjectId>;
+template class FutureState<void>;
 template class FutureState<RegisterEntry>;
 template class FutureState<RegisterWrite>;
 template class FutureState<Snapshot>;
@@ -50,6 +52,13 @@ template class FutureState<Snapshot>;
 GetState::~GetState() { Drop(); }
 
 PutState::~PutState() { Drop(); }
+
+DoneState::DoneState(std::unique_ptr<client::Question> question, std::span<const ObjectId> objects)
+    : FutureState(std::move(question), objects.size() == 1
+                                           ? "object " + objects.front().ToHex()
+                                           : std::to_string(objects.size()) + " objects") {}
+
+DoneState::~DoneState() { Drop(); }
 
 Result<Buffer> GetState::Read(const client::local::Answer& answer) {
   if (!answer.has_view()) {
@@ -90,12 +99,14 @@ void Future<T>::Cancel() {
 
 template class HOPLITE_EXPORT Future<Buffer>;
 template class HOPLITE_EXPORT Future<ObjectId>;
+template class HOPLITE_EXPORT Future<void>;
 template class HOPLITE_EXPORT Future<RegisterEntry>;
 template class HOPLITE_EXPORT Future<RegisterWrite>;
 template class HOPLITE_EXPORT Future<Snapshot>;
 
 Waitable::Waitable(const Future<Buffer>& future) : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Future<ObjectId>& future) : question_(ClientAccess::QuestionOf(future)) {}
+Waitable::Waitable(const Future<void>& future) : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Future<RegisterEntry>& future)
     : question_(ClientAccess::QuestionOf(future)) {}
 Waitable::Waitable(const Future<RegisterWrite>& future)

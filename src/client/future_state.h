@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,16 @@ class PutState final : public FutureState<ObjectId> {
   const ObjectId object_;
 
   Result<ObjectId> Read(const client::local::Answer& /*answer*/) override { return object_; }
+};
+
+// Of what only is done, to one object or many.
+class DoneState final : public FutureState<void> {
+ public:
+  DoneState(std::unique_ptr<client::Question> question, std::span<const ObjectId> objects);
+  ~DoneState() override;
+
+ private:
+  Result<void> Read(const client::local::Answer& /*answer*/) override { return {}; }
 };
 
 }  // namespace hoplite

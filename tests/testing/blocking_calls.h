@@ -82,6 +82,8 @@ inline std::vector<BlockingCall> BlockingCalls(Begun& begun, std::chrono::millis
       {"Reduce, a shorter Wait", [=] { return reduce(kForever, timeout); }},
       {"Delete", [=] { return ErrorOf(client->Delete(id, soon)); }},
       {"Own", [=] { return ErrorOf(client->Own(id, soon)); }},
+      {"DeleteAsync", [=] { return ErrorOf(client->DeleteAsync({{id}}, soon).Wait()); }},
+      {"OwnAsync", [=] { return ErrorOf(client->OwnAsync({{id}}, soon).Wait()); }},
       {"Info", [=] { return ErrorOf(client->Info(id, soon)); }},
       {"Info of many", [=] { return ErrorOf(client->Info(std::vector{id, id}, soon).back()); }},
       {"Status", [=] { return ErrorOf(client->Status(soon)); }},

@@ -2,6 +2,7 @@
 // deletion for lack of owners is its own, at once.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -49,6 +50,42 @@ TEST_P(OwningClientTest, EveryKindOfPutMayBeOwned) {
   ASSERT_TRUE(draft->Seal(5s));
   EXPECT_TRUE(client_.Disown(y, {.timeout = 5s}));
   EXPECT_FALSE(Exists(y));
+}
+
+TEST_P(OwningClientTest, WhoDisownsNeedNotWait) {
+  for (const std::size_t size : {100, 1'000'000}) {
+    const auto put = client_.Put(std::string(size, 'x'), {.owned = true, .timeout = 5s});
+    ASSERT_TRUE(put);
+    client_.DisownSoon({{*put, x_}});
+    EXPECT_EQ(CodeOf(client_.Own(*put, {.timeout = 5s})), ErrorCode::kDeleted)
+        << "the node hears of it before any later call";
+  }
+  client_.Close();
+  client_.DisownSoon({{x_}});
+}
+
+// Its socket is full as long as it reads nothing.
+TEST_P(OwningClientTest, WhoDisownsDoesNotWaitForANodeThatStandsStill) {
+  ASSERT_TRUE(client_.Put("owned", {.id = x_, .owned = true, .timeout = 5s}));
+  const std::vector<ObjectId> many(10'000, x_);
+  node_.OnLoop([&] {
+    for (int i = 0; i < 100; ++i) client_.DisownSoon(many);
+  });
+  EXPECT_TRUE(Eventually([&] { return !Exists(x_); }));
+}
+
+TEST_P(OwningClientTest, OwningAndDeletingNeedNoThread) {
+  const std::vector<ObjectId> both{x_, ObjectId::FromName("y")};
+  Future<void> owning = client_.OwnAsync(both, {.timeout = 5s});
+  EXPECT_EQ(WaitAny({owning}, 5s), 0u);
+  EXPECT_TRUE(owning.Wait());
+  EXPECT_EQ(client_.Status({.timeout = 5s})->clients.owned, 2u);
+  EXPECT_TRUE(client_.DeleteAsync(both, {.timeout = 5s}).Wait());
+  EXPECT_EQ(CodeOf(client_.OwnAsync(both, {.timeout = 5s}).Wait()), ErrorCode::kDeleted);
+  const std::vector<ObjectId> too_many(kMaxIdsAtOnce + 1, x_);
+  const auto refused = client_.DeleteAsync(too_many, {.timeout = 5s}).Wait();
+  ASSERT_EQ(CodeOf(refused), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().message, "16385 ids; at most 16384 are taken at once");
 }
 
 TEST_P(OwningClientTest, WithoutAnOwnerAnObjectStays) {
