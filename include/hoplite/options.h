@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include <hoplite/object_id.h>
@@ -24,6 +25,8 @@ struct CallOptions {
   // there. Just after the directory was started again this takes until its owners had time to come
   // back (DirectoryConfig::orphan_grace and two seconds). The other calls don't look at it.
   bool only_if_owned = false;
+  // Of an Own: as in PutOptions. That of the last Own or owned Put of an id counts.
+  std::optional<std::chrono::milliseconds> grace = {};
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
@@ -34,6 +37,10 @@ struct PutOptions {
   // This client owns the object (Client::Own) from the moment the directory accepts it. A call that
   // is refused, also with already_exists, owns nothing.
   bool owned = false;
+  // How long this client owns it after its process ended without Close; zero: it ends with the
+  // process. After the end of the node the directory counts it. None: DirectoryConfig::orphan_grace.
+  // invalid_argument if it is above DirectoryConfig::tombstone.
+  std::optional<std::chrono::milliseconds> grace = {};
   // Refused with `not_found` if nobody owns the id: the result of a task that nobody waits for any
   // more is not kept.
   bool only_if_owned = false;
@@ -42,17 +49,19 @@ struct PutOptions {
 
 // Of a Fail.
 struct FailOptions {
-  bool owned = false;                            // as in PutOptions
-  bool only_if_owned = false;                    // as in PutOptions
+  bool owned = false;  // as in PutOptions, as are the next two
+  std::optional<std::chrono::milliseconds> grace = {};
+  bool only_if_owned = false;
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
 };
 
 // Of a Create.
 struct CreateOptions {
-  std::string metadata = {};   // at most 4 KiB; what every Get gives with the object
-  bool owned = false;          // as in PutOptions, also if the Draft is given up after that
-  bool only_if_owned = false;  // as in PutOptions
-  std::chrono::milliseconds timeout = kForever;  // how long the call may take
+  std::string metadata = {};  // at most 4 KiB; what every Get gives with the object
+  bool owned = false;         // as in PutOptions, also if the Draft is given up after that
+  std::optional<std::chrono::milliseconds> grace = {};  // as in PutOptions
+  bool only_if_owned = false;                           // as in PutOptions
+  std::chrono::milliseconds timeout = kForever;         // how long the call may take
 };
 
 }  // namespace hoplite

@@ -112,6 +112,7 @@ struct ReduceOptions {
   bool everyone_reads = false;
   // This client owns the target (Client::Own) as soon as it is final.
   bool owned = false;
+  std::optional<std::chrono::milliseconds> grace = {};  // as in PutOptions
   // Of the sources, as in CallOptions: one that does not exist and that nobody owns was deleted. The
   // reduction fails with `deleted` when fewer are left than it needs.
   bool only_if_owned = false;

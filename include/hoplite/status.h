@@ -68,11 +68,13 @@ struct ObjectInfo {
   std::optional<Error> failure = {};  // in place of its bytes (Client::Fail); none: it did not fail
   bool in_directory = false;          // small: the directory itself holds the bytes
   std::vector<HolderInfo> holders;    // the nodes that have it, or a part
-  std::vector<TransferInfo> transfers;           // who fetches it from whom
-  std::vector<WaiterInfo> waiters;               // who can't fetch it yet, and why
-  std::vector<SlotInfo> slots;                   // while a reduction makes it
-  bool ever_owned = false;                       // it is deleted when its last owner is gone
-  std::uint32_t owners = 0;                      // nodes whose clients own it
+  std::vector<TransferInfo> transfers;  // who fetches it from whom
+  std::vector<WaiterInfo> waiters;      // who can't fetch it yet, and why
+  std::vector<SlotInfo> slots;          // while a reduction makes it
+  bool ever_owned = false;              // it is deleted when its last owner is gone
+  std::uint32_t owners = 0;             // nodes whose clients own it
+  // The longest PutOptions::grace of these; none: DirectoryConfig::orphan_grace.
+  std::optional<std::chrono::milliseconds> grace = {};
   std::optional<RegisterInfo> as_register = {};  // of that name; none: no node has one open
 };
 

@@ -55,6 +55,7 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "at_least": ("an integer", _is_integer),
     "only_if_owned": ("True or False", _is_flag),
     "owned": ("True or False", _is_flag),
+    "grace": ("seconds, a number,", lambda value: value is None or isinstance(value, numbers.Real)),
     "metadata": ("a dict", lambda value: isinstance(value, dict)),
     "everyone_reads": ("True or False", _is_flag),
     "wait": ("True or False", _is_flag),

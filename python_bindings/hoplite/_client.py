@@ -49,10 +49,12 @@ def connect(
 
 
 class Owning(TypedDict, total=False):
-    """How a put or a reduction stands to owners (``Client.own``): both are False."""
+    """How a put or a reduction stands to owners (``Client.own``): False, None and False."""
 
     #: This client owns what is made, as soon as it is accepted.
     owned: bool
+    #: For so many seconds after its process died (``own``); None: as the directory says.
+    grace: float | None
     #: A put: only if somebody owns the id. A reduction: as in ``get``, of its sources.
     only_if_owned: bool
 

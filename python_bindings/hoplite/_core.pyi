@@ -390,6 +390,9 @@ class ObjectInfo:
     def owners(self) -> int:
         """How many nodes have clients that own it."""
     @property
+    def grace(self) -> float | None:
+        """For how many seconds after the death of these it is owned; None: the directory's time."""
+    @property
     def failure(self) -> HopliteError | None:
         """The error in place of its bytes (``Client.fail``); None: it did not fail."""
     @property
@@ -449,6 +452,7 @@ class Client:
         metadata: bytes = b"",
         timeout: float | None = None,
         owned: bool = False,
+        grace: float | None = None,
         only_if_owned: bool = False,
     ) -> ObjectId: ...
     def put_later(
@@ -458,6 +462,7 @@ class Client:
         metadata: bytes = b"",
         timeout: float | None = None,
         owned: bool = False,
+        grace: float | None = None,
         only_if_owned: bool = False,
     ) -> PutLater: ...
     def create(
@@ -467,6 +472,7 @@ class Client:
         metadata: bytes = b"",
         timeout: float | None = None,
         owned: bool = False,
+        grace: float | None = None,
         only_if_owned: bool = False,
     ) -> Draft: ...
     def get(
@@ -497,6 +503,7 @@ class Client:
         everyone_reads: bool = False,
         timeout: float | None = None,
         owned: bool = False,
+        grace: float | None = None,
         only_if_owned: bool = False,
         folded_bytes: int = 0,
     ) -> Reduction: ...
@@ -508,13 +515,18 @@ class Client:
         message: str,
         timeout: float | None = None,
         owned: bool = False,
+        grace: float | None = None,
         only_if_owned: bool = False,
     ) -> None: ...
-    def own(self, ids: list[ObjectId], timeout: float | None = None) -> None: ...
+    def own(
+        self, ids: list[ObjectId], timeout: float | None = None, grace: float | None = None
+    ) -> None: ...
     def disown(self, ids: list[ObjectId], timeout: float | None = None) -> None: ...
     def disown_soon(self, ids: list[ObjectId]) -> None: ...
     def delete_later(self, ids: list[ObjectId], timeout: float | None = None) -> DoneLater: ...
-    def own_later(self, ids: list[ObjectId], timeout: float | None = None) -> DoneLater: ...
+    def own_later(
+        self, ids: list[ObjectId], timeout: float | None = None, grace: float | None = None
+    ) -> DoneLater: ...
     def info(self, id: ObjectId, timeout: float | None = None) -> ObjectInfo: ...
     def why(self, id: ObjectId, timeout: float | None = None) -> str: ...
     def infos(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 
 from hoplite import _core, errors
@@ -34,22 +35,38 @@ class Keeping(Asking):
         await self._on_each(self._core.delete_later, _list_of(ids), timeout)
 
     @named
-    def own(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
+    def own(
+        self,
+        ids: ObjectId | Iterable[ObjectId],
+        timeout: float | None = None,
+        *,
+        grace: float | None = None,
+    ) -> None:
         """From now on this client owns them; also ids that don't exist yet.
 
         What ever had an owner is deleted everywhere when its last owner is gone. A client owns
-        until ``disown``, ``close`` or its own end; 30 s more if its process died. Hand an id over
+        until ``disown``, ``close`` or its own end. If its process or its node died it owns for
+        `grace` seconds more: 0 ends it with the process, and None stands for what the directory
+        says (30 s). The grace of the last ``own`` or owned ``put`` of an id counts. Hand an id over
         by owning it until the receiver's ``own`` has returned.
 
         ObjectDeletedError: it was deleted, or its last owner is gone. ResourceExhaustedError: the
-        clients of this node own as many ids as it allows.
+        clients of this node own as many ids as it allows. InvalidArgumentError: `grace` is longer
+        than the directory marks a deleted id (60 s).
         """
-        self._core.own(_list_of(ids), timeout)
+        self._core.own(_list_of(ids), timeout, grace)
 
     @named
-    async def aown(self, ids: ObjectId | Iterable[ObjectId], timeout: float | None = None) -> None:
+    async def aown(
+        self,
+        ids: ObjectId | Iterable[ObjectId],
+        timeout: float | None = None,
+        *,
+        grace: float | None = None,
+    ) -> None:
         """``own``, for coroutines. Cancelled, this client may own some of them: ``disown`` all."""
-        await self._on_each(self._core.own_later, _list_of(ids), timeout)
+        begin = functools.partial(self._core.own_later, grace=grace)
+        await self._on_each(begin, _list_of(ids), timeout)
 
     @named
     def disown(

@@ -39,27 +39,29 @@ constexpr std::chrono::seconds kAnswersIn{5};
 std::string ToText(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 PutOptions ToOptions(const std::optional<ObjectId>& id, const nb::bytes& metadata,
-                     std::optional<double> timeout, bool owned, bool only_if_owned) {
+                     std::optional<double> timeout, bool owned, std::optional<double> grace,
+                     bool only_if_owned) {
   return {.id = id.value_or(ObjectId()),
           .metadata = ToText(metadata),
           .owned = owned,
+          .grace = ToGrace(grace),
           .only_if_owned = only_if_owned,
           .timeout = ToTimeout(timeout)};
 }
 
 ObjectId Put(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
              const nb::bytes& metadata, std::optional<double> timeout, bool owned,
-             bool only_if_owned) {
+             std::optional<double> grace, bool only_if_owned) {
   const HeldPieces held(pieces);
-  const PutOptions options = ToOptions(id, metadata, timeout, owned, only_if_owned);
+  const PutOptions options = ToOptions(id, metadata, timeout, owned, grace, only_if_owned);
   return WithoutGil([&] { return client.Put(held.spans(), options); });
 }
 
 PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
                   const nb::bytes& metadata, std::optional<double> timeout, bool owned,
-                  bool only_if_owned) {
+                  std::optional<double> grace, bool only_if_owned) {
   auto held = std::make_unique<HeldPieces>(pieces);
-  const PutOptions options = ToOptions(id, metadata, timeout, owned, only_if_owned);
+  const PutOptions options = ToOptions(id, metadata, timeout, owned, grace, only_if_owned);
   Future<ObjectId> future = [&] {
     const Unlocked unlocked;
     return client.PutAsync(held->spans(), options);
@@ -69,9 +71,10 @@ PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<Ob
 
 OpenDraft Create(Client& client, const ObjectId& id, std::uint64_t size_bytes,
                  const nb::bytes& metadata, std::optional<double> timeout, bool owned,
-                 bool only_if_owned) {
+                 std::optional<double> grace, bool only_if_owned) {
   const CreateOptions options{.metadata = ToText(metadata),
                               .owned = owned,
+                              .grace = ToGrace(grace),
                               .only_if_owned = only_if_owned,
                               .timeout = ToTimeout(timeout)};
   return OpenDraft(WithoutGil([&] { return client.Create(id, size_bytes, options); }));
@@ -149,8 +152,8 @@ void GetInto(Client& client, const std::vector<ObjectId>& ids, const nb::callabl
 Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::string& op,
                  const std::string& dtype, std::optional<std::uint64_t> num_objects,
                  const std::optional<ObjectId>& target, const nb::bytes& alike, bool fixed_order,
-                 bool everyone_reads, std::optional<double> timeout, bool owned, bool only_if_owned,
-                 std::uint64_t folded_bytes) {
+                 bool everyone_reads, std::optional<double> timeout, bool owned,
+                 std::optional<double> grace, bool only_if_owned, std::uint64_t folded_bytes) {
   const ReduceOptions options{.sources = std::move(sources),
                               .op = ValueOf(ParseOp(op)),
                               .dtype = ValueOf(ParseDType(dtype)),
@@ -161,6 +164,7 @@ Reduction Reduce(Client& client, std::vector<ObjectId> sources, const std::strin
                               .fixed_order = fixed_order,
                               .everyone_reads = everyone_reads,
                               .owned = owned,
+                              .grace = ToGrace(grace),
                               .only_if_owned = only_if_owned,
                               .timeout = ToTimeout(timeout)};
   return WithoutGil([&] { return client.Reduce(options); });
@@ -171,8 +175,9 @@ void Delete(Client& client, const std::vector<ObjectId>& ids, std::optional<doub
   WithoutGil([&] { return client.Delete(std::span(ids), options); });
 }
 
-void Own(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+void Own(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout,
+         std::optional<double> grace) {
+  const CallOptions options{.grace = ToGrace(grace), .timeout = ToTimeout(timeout)};
   WithoutGil([&] { return client.Own(std::span(ids), options); });
 }
 
@@ -192,17 +197,20 @@ Future<void> BeginDelete(Client& client, const std::vector<ObjectId>& ids,
 }
 
 Future<void> BeginOwn(Client& client, const std::vector<ObjectId>& ids,
-                      std::optional<double> timeout) {
-  const CallOptions options{.timeout = ToTimeout(timeout)};
+                      std::optional<double> timeout, std::optional<double> grace) {
+  const CallOptions options{.grace = ToGrace(grace), .timeout = ToTimeout(timeout)};
   const Unlocked unlocked;
   return client.OwnAsync(ids, options);
 }
 
 void Fail(Client& client, const ObjectId& id, std::string_view code, const std::string& message,
-          std::optional<double> timeout, bool owned, bool only_if_owned) {
+          std::optional<double> timeout, bool owned, std::optional<double> grace,
+          bool only_if_owned) {
   const Error error(CodeNamed(code), message);
-  const FailOptions options{
-      .owned = owned, .only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
+  const FailOptions options{.owned = owned,
+                            .grace = ToGrace(grace),
+                            .only_if_owned = only_if_owned,
+                            .timeout = ToTimeout(timeout)};
   WithoutGil([&] { return client.Fail(id, error, options); });
 }
 
@@ -277,13 +285,13 @@ void BindClient(nb::module_& module) {
           nb::arg("socket"), nb::arg("timeout") = none)
       .def("put", &Put, nb::arg("pieces"), nb::arg("id") = none,
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("only_if_owned") = false)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false)
       .def("put_later", &BeginPut, nb::arg("pieces"), nb::arg("id") = none,
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("only_if_owned") = false)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false)
       .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("only_if_owned") = false)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false)
       .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none, nb::arg("only_if_owned") = false)
       .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
@@ -295,15 +303,17 @@ void BindClient(nb::module_& module) {
            nb::arg("num_objects") = none, nb::arg("target") = none,
            nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
            nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("only_if_owned") = false, nb::arg("folded_bytes") = 0)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("folded_bytes") = 0)
       .def("delete", &Delete, nb::arg("ids"), nb::arg("timeout") = none)
       .def("fail", &Fail, nb::arg("id"), nb::arg("code"), nb::arg("message"),
-           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("only_if_owned") = false)
-      .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none)
+           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("grace") = none,
+           nb::arg("only_if_owned") = false)
+      .def("own", &Own, nb::arg("ids"), nb::arg("timeout") = none, nb::arg("grace") = none)
       .def("disown", &Disown, nb::arg("ids"), nb::arg("timeout") = none)
       .def("disown_soon", &DisownSoon, nb::arg("ids"))
       .def("delete_later", &BeginDelete, nb::arg("ids"), nb::arg("timeout") = none)
-      .def("own_later", &BeginOwn, nb::arg("ids"), nb::arg("timeout") = none)
+      .def("own_later", &BeginOwn, nb::arg("ids"), nb::arg("timeout") = none,
+           nb::arg("grace") = none)
       .def("info", &Info, nb::arg("id"), nb::arg("timeout") = none)
       .def("why", &Why, nb::arg("id"), nb::arg("timeout") = none)
       .def("infos", &Infos, nb::arg("ids"), nb::arg("timeout") = none)

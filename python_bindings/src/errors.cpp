@@ -46,15 +46,28 @@ void RegisterErrors(nb::module_& /*module*/) {
   });
 }
 
-std::chrono::milliseconds ToTimeout(std::optional<double> seconds) {
-  if (!seconds) return kForever;
-  if (std::isnan(*seconds) || *seconds < 0) {
-    throw nb::value_error("timeout: a number of seconds from 0 on, or None, is expected");
+namespace {
+
+// Beyond a century nobody tells it from ever, and the conversion would overflow: kForever.
+std::chrono::milliseconds ToMilliseconds(const char* name, double seconds) {
+  if (std::isnan(seconds) || seconds < 0) {
+    throw nb::value_error(
+        (std::string(name) + ": a number of seconds from 0 on, or None, is expected").c_str());
   }
-  // Beyond a century nobody tells it from ever, and the conversion would overflow.
   constexpr double kLongest = 100.0 * 365 * 24 * 3600;
-  if (*seconds > kLongest) return kForever;
-  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(*seconds * 1000)));
+  if (seconds > kLongest) return kForever;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
+}
+
+}  // namespace
+
+std::chrono::milliseconds ToTimeout(std::optional<double> seconds) {
+  return seconds ? ToMilliseconds("timeout", *seconds) : kForever;
+}
+
+std::optional<std::chrono::milliseconds> ToGrace(std::optional<double> seconds) {
+  if (!seconds) return std::nullopt;
+  return ToMilliseconds("grace", *seconds);
 }
 
 }  // namespace hoplite::python

@@ -41,6 +41,9 @@ T ValueOf(Result<T> result) {
 // Seconds, or None for ever. ValueError for a number that is none.
 std::chrono::milliseconds ToTimeout(std::optional<double> seconds);
 
+// Seconds; None: none. ValueError for a number that is none.
+std::optional<std::chrono::milliseconds> ToGrace(std::optional<double> seconds);
+
 // Runs a call of the library, which gives a Result, without the GIL. While it waits or copies,
 // Python's signal handlers run (on the main thread): if one raises, the call is given up, and what
 // it raised comes out of here. So does what a call that takes the Unlocked leaves in the thread's

@@ -68,6 +68,11 @@ void BindObjects(nb::module_& module) {
       .def_ro("waiters", &ObjectInfo::waiters)
       .def_ro("ever_owned", &ObjectInfo::ever_owned)
       .def_ro("owners", &ObjectInfo::owners)
+      .def_prop_ro("grace",
+                   [](const ObjectInfo& info) -> std::optional<double> {
+                     if (!info.grace) return std::nullopt;
+                     return std::chrono::duration<double>(*info.grace).count();
+                   })
       .def_ro("as_register", &ObjectInfo::as_register)
       .def_prop_ro("failure",
                    [](const ObjectInfo& info) {

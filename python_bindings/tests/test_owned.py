@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import hoplite
 import numpy as np
@@ -87,29 +89,65 @@ import sys
 import hoplite
 import numpy as np
 client = hoplite.connect(sys.argv[1])
-print(client.put(np.ones(1 << 20), owned=True).hex(), flush=True)
+grace = float(sys.argv[2]) if len(sys.argv) > 2 else None
+owned = hoplite.ObjectId.random()
+client.own(owned, grace=grace)
+print(client.put(np.ones(1 << 20), owned=True, grace=grace).hex(), owned.hex(), flush=True)
 sys.stdin.read()
 """
 
 
-def test_what_a_killed_process_owned_goes_after_the_grace(
-    cluster: LocalCluster, there: Client
-) -> None:
+@contextmanager
+def killed(cluster: LocalCluster, *arguments: str) -> Iterator[list[ObjectId]]:
+    """What a process owns while it lives; then it is killed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, cluster.socket(0)],
+        [sys.executable, "-c", KILLED, cluster.socket(0), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     with process:
         assert process.stdout is not None
-        id = ObjectId(process.stdout.readline().strip())
-        assert there.get(id, timeout=10).sum() == LARGE
+        yield [ObjectId(id) for id in process.stdout.readline().split()]
         process.kill()
-    killed = time.monotonic()
+
+
+def test_what_a_killed_process_owned_goes_after_the_grace(
+    cluster: LocalCluster, there: Client
+) -> None:
+    with killed(cluster) as (id, owned):
+        assert there.get(id, timeout=10).sum() == LARGE
+        assert there.info(id).grace is None
+    ended = time.monotonic()
     assert there.info(id).owners == 1
-    assert is_deleted(there, id)
-    assert time.monotonic() - killed >= 25, "the grace is 30 s; a reader may be late, not early"
+    assert is_deleted(there, id) and is_deleted(there, owned)
+    assert time.monotonic() - ended >= 25, "the grace is 30 s; a reader may be late, not early"
+
+
+def test_without_a_grace_it_goes_with_the_process(cluster: LocalCluster, there: Client) -> None:
+    with killed(cluster, "0") as ids:
+        assert there.get(ids[0], timeout=10).sum() == LARGE
+        assert [there.info(id).grace for id in ids] == [0, 0]
+        ended = time.monotonic()
+    assert all(is_deleted(there, id) for id in ids)
+    assert time.monotonic() - ended < 20, "far from the 30 s of others"
+
+
+def test_a_grace_that_makes_no_sense_is_named(here: Client) -> None:
+    for call in (
+        lambda grace: here.own(ObjectId.random(), grace=grace),
+        lambda grace: here.put(b"", owned=True, grace=grace),
+        lambda grace: asyncio.run(here.aput(np.ones(LARGE), owned=True, grace=grace)),
+        lambda grace: here.reduce([here.put(np.ones(3))], owned=True, grace=grace).wait(timeout=60),
+    ):
+        with pytest.raises(hoplite.InvalidArgumentError, match=r"a grace of 61 s .* for 60 s only"):
+            call(61)
+        with pytest.raises(ValueError, match="grace: a number of seconds from 0 on, or None"):
+            call(-1)
+        with pytest.raises(TypeError, match="grace: seconds, a number, expected, not the str '1'"):
+            call("1")
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"a grace is given, but .* not to be"):
+        here.put(b"", grace=1)
 
 
 def test_who_disowns_need_not_wait(here: Client, there: Client) -> None:

@@ -206,7 +206,7 @@ void OwnerWorld::Own(std::uint32_t client) {
   std::optional<Time> vouched;
   if (node.open || Faulty(OwnerFault::kAnswersAlone)) vouched = now_;
   planner::OwnershipState::Effects effects;
-  node.owners.Own(client, object_, client, now_, vouched, effects);
+  node.owners.Own(client, object_, client, options_.calls[client].grace, now_, vouched, effects);
   Effect(NodeOf(client), effects);
 }
 
@@ -224,14 +224,15 @@ protocol::Create OwnerWorld::CreateOf(const Node& node) const {
           .attempt = kAttempt,
           .owned = options_.owned_put,
           .only_if_owned = !options_.owned_put && !Faulty(OwnerFault::kPutsForNobody),
-          .number = node.put_number};
+          .number = node.put_number,
+          .grace = options_.calls[2].grace};
 }
 
 void OwnerWorld::PutIt() {
   Node& node = nodes_[1];
   node.put = Put::kAsked;
   if (options_.owned_put) {
-    node.put_number = node.owners.Asks(2, object_);
+    node.put_number = node.owners.Asks(2, object_, options_.calls[2].grace);
     clients_[2] = Client::kAsked;
   }
   Say(1, CreateOf(node));

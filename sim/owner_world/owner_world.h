@@ -28,26 +28,28 @@ namespace hoplite::sim {
 // Each breaks one part of the rules R50-R57, at the edge of a shard or a node.
 enum class OwnerFault : std::uint8_t {
   kNone,
-  kNoNumbers,          // the shard takes words that are left of an older session
-  kAnyAnswer,          // the node takes an answer to an older change for one to the newest
-  kAnswersAlone,       // the node answers a second client though it has no session
-  kNoBits,             // inventories tell no bits
-  kOnlyAnsweredBits,   // inventories tell only those that were answered
-  kNoOrphanGrace,      // a lost node owns nothing
-  kNoMarker,           // the shard does not wait for the end of an inventory
-  kOnlyTheWindow,      // a restarted shard waits for no owners that it cannot know
-  kKnownOwnersOnly,    // it does, but not where the last owner that it knows disowns
-  kNoFlagInInventory,  // inventories do not say that a copy is of an owned id
-  kNoNotes,            // inventories do not say what the node owned once
-  kNotesTillAnswered,  // they do only until the Disown was answered
-  kPutsForNobody,      // a Put does not ask for owners
-  kSaysItOnce,         // inventories do not say that somebody relies on an owner
+  kNoNumbers,           // the shard takes words that are left of an older session
+  kAnyAnswer,           // the node takes an answer to an older change for one to the newest
+  kAnswersAlone,        // the node answers a second client though it has no session
+  kNoBits,              // inventories tell no bits
+  kOnlyAnsweredBits,    // inventories tell only those that were answered
+  kNoOrphanGrace,       // a lost node owns nothing
+  kNoMarker,            // the shard does not wait for the end of an inventory
+  kOnlyTheWindow,       // a restarted shard waits for no owners that it cannot know
+  kKnownOwnersOnly,     // it does, but not where the last owner that it knows disowns
+  kNoFlagInInventory,   // inventories do not say that a copy is of an owned id
+  kNoNotes,             // inventories do not say what the node owned once
+  kNotesTillAnswered,   // they do only until the Disown was answered
+  kPutsForNobody,       // a Put does not ask for owners
+  kSaysItOnce,          // inventories do not say that somebody relies on an owner
+  kNoGraceInInventory,  // inventories do not say how long an owner is waited for
 };
 
 struct OwnerOptions {
   struct Calls {
     std::uint32_t owns = 0;
     std::uint32_t disowns = 0;
+    std::optional<Duration> grace = {};  // of each Own; none: the orphan grace
   };
   std::array<Calls, 3> calls;  // of the clients; two are at node 0
   std::uint32_t breaks = 0;

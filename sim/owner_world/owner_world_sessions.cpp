@@ -91,7 +91,7 @@ void OwnerWorld::Connect(std::uint32_t index) {
   node.life = incarnation_;
   node.owners.SessionOpened({kLease, kOrphanGrace, kTombstone});
   node.to_shard.push_back(InventoryOf(index));
-  if (untold) Say(index, protocol::Owner{object_, bit->number, true});
+  if (untold) Say(index, protocol::Owner{object_, bit->number, true, bit->grace});
   Plan();
 }
 
@@ -121,7 +121,9 @@ std::vector<planner::EventBody> OwnerWorld::InventoryOf(std::uint32_t index) con
         owned->own
             ? Faulty(OwnerFault::kNoBits) || (Faulty(OwnerFault::kOnlyAnsweredBits) && !answered)
             : Faulty(OwnerFault::kNoNotes) || (Faulty(OwnerFault::kNotesTillAnswered) && answered);
-    if (!untold) add(*owned);
+    protocol::Owned said = *owned;
+    if (Faulty(OwnerFault::kNoGraceInInventory)) said.grace.reset();
+    if (!untold) add(said);
   }
   if (node.put == Put::kAsked) add(CreateOf(node));
   if (node.read == Read::kWaits) {
@@ -241,7 +243,10 @@ void OwnerWorld::AdvanceTo(Time time) {
   }
   for (std::uint32_t i = 0; i < kClients; ++i) {
     const Node& node = nodes_[NodeOf(i)];
-    const bool away = !node.told && now_ - node.unheard_since >= kGrace + kOrphanGrace;
+    // A shard that started again knows no grace of a node that is away.
+    Duration grace = options_.calls[i].grace.value_or(kOrphanGrace);
+    if (restarted_) grace = std::min(grace, kOrphanGrace);
+    const bool away = !node.told && now_ - node.unheard_since >= kGrace + grace;
     if (away && clients_[i] == Client::kOwns) clients_[i] = Client::kLapsed;
   }
 }

@@ -28,6 +28,7 @@ class Digest {
   }
   Digest& Add(const Stamp& stamp) { return Add(stamp.incarnation).Add(stamp.sequence); }
   Digest& Add(const ObjectId& id) { return Add(id.Hash()); }
+  Digest& Add(Duration duration) { return Add(static_cast<std::uint64_t>(duration.count())); }
   Digest& Add(Time time) {
     return Add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
   }

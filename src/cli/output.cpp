@@ -112,14 +112,17 @@ std::string HoldersText(const ObjectInfo& object) {
   return text.empty() ? "nobody" : text;
 }
 
-// "by clients of 2 nodes"
+// "by clients of 2 nodes, until 5 s after these have died"
 std::string OwnersText(const ObjectInfo& object) {
   if (!object.ever_owned) {
     return object.version.empty() ? "by nobody yet"
                                   : "by nobody, ever: it stays until it is deleted";
   }
   if (object.owners == 0) return "by nobody any more";
-  return "by clients of " + Count(object.owners, "node");
+  const std::string by = "by clients of " + Count(object.owners, "node");
+  if (!object.grace) return by;
+  if (object.grace->count() == 0) return by + ", until these have died";
+  return fmt::format("{}, until {} s after these have died", by, object.grace->count() / 1e3);
 }
 
 std::string NumberText(const RegisterNumber& number) {
@@ -276,6 +279,7 @@ Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
                    {"in_directory", object.in_directory},
                    {"ever_owned", object.ever_owned},
                    {"owners", object.owners},
+                   {"grace", object.grace ? Json(object.grace->count() / 1e3) : Json()},
                    {"register", object.as_register ? ToJson(*object.as_register) : Json()},
                    {"holders", HoldersOf(object)},
                    {"transfers", Json::array()},

@@ -42,6 +42,7 @@ Request SmallPut(const ObjectId& id, const client::Pieces& contents, const PutOp
   put.set_object(IdBytes(id));
   put.set_metadata(options.metadata);
   put.set_owned(options.owned);
+  client::SetGrace(options.grace, request);
   put.set_only_if_owned(options.only_if_owned);
   put.mutable_contents()->resize(contents.size());
   contents.CopyTo(std::as_writable_bytes(std::span(*put.mutable_contents())), 0);
@@ -53,25 +54,27 @@ Request Failure(const ObjectId& id, const Error& error, const FailOptions& optio
   client::local::Put& put = *request.mutable_put();
   put.set_object(IdBytes(id));
   put.set_owned(options.owned);
+  client::SetGrace(options.grace, request);
   put.set_only_if_owned(options.only_if_owned);
   put.mutable_failure()->set_code(static_cast<std::uint32_t>(error.code));
   put.mutable_failure()->set_message(error.message);
   return request;
 }
 
-Request DeletionOf(std::span<const ObjectId> ids) {
+Request DeletionOf(std::span<const ObjectId> ids, const CallOptions& /*options*/) {
   Request request;
   request.mutable_delete_object()->set_objects(client::Concatenated(ids));
   return request;
 }
 
-Request OwningOf(std::span<const ObjectId> ids) {
+Request OwningOf(std::span<const ObjectId> ids, const CallOptions& options) {
   Request request;
+  client::SetGrace(options.grace, request);
   request.mutable_own()->set_objects(client::Concatenated(ids));
   return request;
 }
 
-Request DisowningOf(std::span<const ObjectId> ids) {
+Request DisowningOf(std::span<const ObjectId> ids, const CallOptions& /*options*/ = {}) {
   Request request;
   request.mutable_disown()->set_objects(client::Concatenated(ids));
   return request;
@@ -86,6 +89,7 @@ bool IsLasting(ErrorCode code) {
 CreateOptions ForDraft(const PutOptions& options) {
   return {.metadata = options.metadata,
           .owned = options.owned,
+          .grace = options.grace,
           .only_if_owned = options.only_if_owned,
           .timeout = options.timeout};
 }
@@ -244,7 +248,7 @@ Result<void> Client::State::OnEach(std::span<const ObjectId> ids, const CallOpti
   while (!ids.empty()) {
     const auto part = ids.first(std::min(ids.size(), wire::kMaxObjects));
     ids = ids.subspan(part.size());
-    const Result<Answer> answer = connection->Call(request_of(part), deadline);
+    const Result<Answer> answer = connection->Call(request_of(part, options), deadline);
     if (answer) continue;
     if (outcome) outcome = std::unexpected(answer.error());
     if (IsLasting(answer.error().code)) break;
@@ -261,7 +265,7 @@ Future<void> Client::State::BeginOnEach(std::span<const ObjectId> ids, const Cal
         Error(ErrorCode::kInvalidArgument,
               fmt::format("{} ids; at most {} are taken at once", ids.size(), kMaxIdsAtOnce)));
   }
-  auto pending = connection->Begin(request_of(ids), deadline);
+  auto pending = connection->Begin(request_of(ids, options), deadline);
   auto question =
       std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
   return Future<void>(std::make_shared<DoneState>(std::move(question), ids));

@@ -49,7 +49,7 @@ struct Client::State {
   std::string NodeName();
 
   // Makes a request that names these objects.
-  using RequestOf = client::local::Request (*)(std::span<const ObjectId>);
+  using RequestOf = client::local::Request (*)(std::span<const ObjectId>, const CallOptions&);
   Result<void> OnEach(std::span<const ObjectId> ids, const CallOptions& options,
                       RequestOf request_of);
   Future<void> BeginOnEach(std::span<const ObjectId> ids, const CallOptions& options,

@@ -73,6 +73,10 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   }
   info.ever_owned = message.ever_owned();
   info.owners = message.owners();
+  if (message.has_grace_us()) {
+    const auto us = std::chrono::microseconds(message.grace_us());
+    info.grace = std::chrono::ceil<std::chrono::milliseconds>(us);
+  }
   if (message.has_as_register()) {
     const auto& held = message.as_register();
     info.as_register =

@@ -37,6 +37,7 @@ client::local::Request Draft::Impl::Request(const client::Connection& connection
   request.mutable_create()->set_size(size_bytes);
   request.mutable_create()->set_metadata(options.metadata);
   request.mutable_create()->set_owned(options.owned);
+  client::SetGrace(options.grace, request);
   request.mutable_create()->set_only_if_owned(options.only_if_owned);
   request.mutable_create()->set_maps_writable(connection.lacks_writable());
   return request;

@@ -65,6 +65,7 @@ Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   const Time deadline = client::DeadlineAfter(options.timeout);
   Request request;
   Fill(options, target, *request.mutable_reduce());
+  client::SetGrace(options.grace, request);
   auto connection = state_->Now(deadline);
   client::PendingPtr pending = connection->Begin(std::move(request), deadline);
   return Reduction(std::shared_ptr<Reduction::State>(new Reduction::State{

@@ -119,7 +119,8 @@ void Creation::Accept(const ObjectId& id, ObjectRecord& record, const PendingCre
 void Creation::Confirm(const ObjectId& id, ObjectRecord& record, const PendingCreate& create) {
   const Create& request = create.request;
   if (request.owned) {
-    ownership_.Accepted(create.node, id, request.number, request.attempt, true);
+    const OwnerClaim claim{request.owned, request.number, request.grace};
+    ownership_.Accepted(create.node, id, claim, request.attempt, true);
   }
   const bool complete = request.inline_bytes != nullptr;
   Versions::AddMaker(record, create.node, complete, stamps_.NextRequest());

@@ -21,6 +21,7 @@ void AddNodes(Digest& digest, const SmallSet<NodeId>& nodes) {
 void AddReduction(Digest& digest, const ReductionRecord& reduction) {
   digest.Add(Raw(reduction.coordinator)).Add(reduction.request).Add(reduction.shaped);
   digest.Add(reduction.owner.owned).Add(reduction.owner.number);
+  digest.Add(reduction.owner.grace.value_or(Duration(-1)));
   digest.Add(reduction.vouched).Add(reduction.plan).Add(reduction.tree.striped());
   digest.Add(reduction.layout.size_bytes).Add(reduction.metadata).Add(reduction.committed);
   digest.Add(reduction.withheld);

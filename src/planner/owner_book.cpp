@@ -36,6 +36,16 @@ std::vector<NodeId> OwnerBook::OwnersOf(const ObjectId& id) const {
   return nodes;
 }
 
+Grace OwnerBook::GraceOf(const ObjectId& id, const GraceTerms& terms) const {
+  const auto known = ids_.find(id);
+  if (known == ids_.end() || known->second.owners.empty()) return std::nullopt;
+  Grace longest = Duration{0};
+  for (const OwningNode& owner : known->second.owners) {
+    longest = terms.Longer(longest, owner.grace);
+  }
+  return longest;
+}
+
 std::size_t OwnerBook::CountOf(NodeId node) const {
   const auto count = counts_.find(node);
   return count == counts_.end() ? 0 : count->second;
@@ -63,6 +73,7 @@ void OwnerBook::Own(const ObjectId& id, const OwningNode& owner) {
   before->number = owner.number;
   before->attempt = owner.attempt;
   before->since = std::max(before->since, owner.since);
+  before->grace = owner.grace;
 }
 
 void OwnerBook::Drop(const ObjectId& id, NodeId node) {
@@ -144,7 +155,7 @@ void OwnerBook::AddTo(Digest& digest) const {
     digest.Add(id).Add(known.not_before);
     for (const OwningNode& owner : known.owners) {
       digest.Add(Raw(owner.node)).Add(owner.number).Add(owner.attempt).Add(owner.standing);
-      digest.Add(owner.since);
+      digest.Add(owner.since).Add(owner.grace.value_or(Duration(-1)));
     }
   }
   for (const auto& [node, floor] : floors_) {

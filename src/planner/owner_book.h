@@ -18,6 +18,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "planner/expiring.h"
+#include "planner/grace.h"
 
 namespace hoplite::planner {
 
@@ -34,6 +35,7 @@ struct OwningNode {
   std::uint64_t attempt = 0;  // by this Create, and nothing since; 0: said by itself
   Standing standing = Standing::kOwns;
   Version since;  // what the shard had stamped last when it accepted that
+  Grace grace;    // how long it owns as an orphan
 };
 
 class OwnerBook {
@@ -49,6 +51,8 @@ class OwnerBook {
   // Whether a node began to own it after this mark was made, and so after that ended.
   bool OwnedAfter(const ObjectId& id, Version mark) const;
   std::vector<NodeId> OwnersOf(const ObjectId& id) const;
+  // The longest of its owners.
+  Grace GraceOf(const ObjectId& id, const GraceTerms& terms) const;
   // Ids that the node owns, but for those that it owned when it was lost.
   std::size_t CountOf(NodeId node) const;
 

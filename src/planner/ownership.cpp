@@ -22,7 +22,7 @@ void Ownership::On(NodeId node, const Owner& event) {
   if (event.number <= owners_.FloorOf(node)) return;
   if (window_.collecting()) return window_.Defer(node, event);
   if (Answered(node, event.object, event.number, event.own)) return;
-  if (event.own) return Own(node, event.object, event.number);
+  if (event.own) return Own(node, event.object, event.number, event.grace);
   objects_.Touch(event.object, node);
   owners_.Note(event.object, Time{});
   owners_.Drop(event.object, node);
@@ -33,7 +33,7 @@ void Ownership::On(NodeId node, const Owned& event) {
   // Another's inventory may say that it was deleted.
   if (window_.collecting()) return window_.Defer(node, event);
   if (Answered(node, event.object, event.number, event.own)) return;
-  if (event.own) return Own(node, event.object, event.number);
+  if (event.own) return Own(node, event.object, event.number, event.grace);
   ObjectRecord& record = objects_.Touch(event.object, node);
   const Time now = owner_clock_.Counted(clock_.now());
   if (owners_.Note(event.object, now + options_.unknown_owners)) TellHolders(event.object, record);
@@ -41,13 +41,13 @@ void Ownership::On(NodeId node, const Owned& event) {
   Answer(node, event.object, event.number, OwnerResult::kOk);
 }
 
-void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number) {
+void Ownership::Own(NodeId node, const ObjectId& id, std::uint64_t number, Grace grace) {
   if (AtLimit(node, id)) {
     return Answer(node, id, number, OwnerResult::kLimit);
   }
   ObjectRecord& record = objects_.Touch(id, node);
   const bool news = !owners_.Knows(id);
-  owners_.Own(id, {.node = node, .number = number, .since = Present()});
+  owners_.Own(id, {.node = node, .number = number, .since = Present(), .grace = grace});
   if (news) TellHolders(id, record);
   Answer(node, id, number, OwnerResult::kOk);
 }
@@ -90,16 +90,19 @@ Ownership::Refusal Ownership::WhyNot(NodeId node, const ObjectId& id, bool owned
   return {};
 }
 
-void Ownership::Accepted(NodeId node, const ObjectId& id, std::uint64_t number,
+// The grace of a node's other clients stays: a claim has that of one client.
+void Ownership::Accepted(NodeId node, const ObjectId& id, const OwnerClaim& claim,
                          std::uint64_t attempt, bool vouched) {
   const bool news = !owners_.Knows(id);
   const OwningNode* before = owners_.Find(id, node);
   const bool by_itself = before != nullptr && before->attempt != attempt;
-  owners_.Own(id, {.node = node,
-                   .number = number,
-                   .attempt = by_itself ? 0 : attempt,
-                   .standing = vouched ? Standing::kOwns : Standing::kAway,
-                   .since = Present()});
+  owners_.Own(
+      id, {.node = node,
+           .number = claim.number,
+           .attempt = by_itself ? 0 : attempt,
+           .standing = vouched ? Standing::kOwns : Standing::kAway,
+           .since = Present(),
+           .grace = before != nullptr ? graces().Longer(before->grace, claim.grace) : claim.grace});
   const ObjectRecord& record = objects_.Touch(id, node);
   if (news) TellHolders(id, record);
 }
@@ -134,7 +137,10 @@ void Ownership::Wanted(NodeId node, const ObjectId& id) {
 }
 
 void Ownership::Lose(NodeId node, const ObjectId& id) {
-  owners_.SetOrphan(id, node, owner_clock_.Counted(clock_.now()) + options_.orphan_grace);
+  const OwningNode* owner = owners_.Find(id, node);
+  if (owner == nullptr) return;
+  const Time now = owner_clock_.Counted(clock_.now());
+  owners_.SetOrphan(id, node, now + graces().Length(owner->grace));
 }
 
 void Ownership::EndInventory(NodeId node, const ObjectId& id) {

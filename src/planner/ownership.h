@@ -55,9 +55,9 @@ class Ownership {
     std::string message;  // empty: it is not
   };
   Refusal WhyNot(NodeId node, const ObjectId& id, bool owned, bool only_if_owned = false) const;
-  // The node's request was accepted: it owned, by this number, or the id was to be owned. `vouched`:
+  // The node's request was accepted: it owned, by this claim, or the id was to be owned. `vouched`:
   // it was said in the node's present session.
-  void Accepted(NodeId node, const ObjectId& id, std::uint64_t number, std::uint64_t attempt,
+  void Accepted(NodeId node, const ObjectId& id, const OwnerClaim& claim, std::uint64_t attempt,
                 bool vouched);
   void AcceptedForOwners(const ObjectId& id);
   // The node took back that accepted Create.
@@ -89,11 +89,12 @@ class Ownership {
   Time Next();
 
  private:
-  void Own(NodeId node, const ObjectId& id, std::uint64_t number);
+  void Own(NodeId node, const ObjectId& id, std::uint64_t number, Grace grace);
   bool Answered(NodeId node, const ObjectId& id, std::uint64_t number, bool own);
   void Answer(NodeId node, const ObjectId& id, std::uint64_t number, OwnerResult result);
   void TellHolders(const ObjectId& id, const ObjectRecord& record);
   bool AtLimit(NodeId node, const ObjectId& id) const;
+  GraceTerms graces() const { return {options_.orphan_grace, options_.tombstone}; }
   Version Present() const { return {{stamps_.incarnation(), stamps_.sequence()}}; }
   // Inventories told all, so what is not known is not there.
   bool KnowsMembers() const { return window_.KnowsMembers(nodes_); }

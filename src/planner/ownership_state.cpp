@@ -5,20 +5,21 @@
 
 namespace hoplite::planner {
 
-void OwnershipState::Own(Client client, const ObjectId& id, Ticket ticket, Time now,
+void OwnershipState::Own(Client client, const ObjectId& id, Ticket ticket, Grace grace, Time now,
                          std::optional<Time> vouched, Effects& out) {
   Id& entry = ids_[id];
   Holding& holding = entry.clients[client];
-  concern_[client].insert(id);
+  concern_[client][id].grace = grace;
   const bool acknowledged = entry.own && entry.told != 0 && entry.told == session_;
-  if (acknowledged && vouched && now - *vouched < terms_.lease) {
+  const bool as_told = GraceOf(id, entry) == entry.grace;
+  if (acknowledged && as_told && vouched && now - *vouched < terms_.lease) {
     holding.granted = true;
     out.answer.push_back({ticket, OwnerResult::kOk});
     return;
   }
   holding.tickets.insert(ticket);
   // A change that is under way, or the next inventory, brings the answer.
-  if (!entry.own || acknowledged) Say(id, entry, true, out);
+  if (!entry.own || acknowledged || !as_told) Say(id, entry, true, out);
 }
 
 void OwnershipState::GiveUp(Client client, const ObjectId& id, Ticket ticket, Time now,
@@ -41,43 +42,46 @@ bool OwnershipState::Disown(Client client, const ObjectId& id, Time now, Effects
 }
 
 void OwnershipState::Closed(Client client, Time now, Effects& out) {
-  dying_.insert_or_assign(client, now);
+  closed_.insert_or_assign(client, now);
   std::size_t most = kAtOnce;
   End(client, most, now, out);
 }
 
 void OwnershipState::End(Client client, std::size_t& most, Time now, Effects& out) {
-  const auto concerned = concern_.find(client);
-  while (concerned != concern_.end() && !concerned->second.empty()) {
+  while (concern_.contains(client)) {
     if (most == 0) return;
     --most;
-    const ObjectId id = *concerned->second.begin();
-    concerned->second.erase(concerned->second.begin());
-    Id& entry = ids_.at(id);
-    entry.clients.erase(client);
-    for (auto& [number, whose] : entry.asked) {
-      if (whose == client) whose.reset();
-    }
-    Settle(id, now, out);
+    EndOne(client, concern_.at(client).begin()->first, now, out);
   }
-  if (concerned != concern_.end()) concern_.erase(concerned);
-  dying_.erase(client);
+  closed_.erase(client);
+}
+
+void OwnershipState::EndOne(Client client, ObjectId id, Time now, Effects& out) {
+  Id& entry = ids_.at(id);
+  entry.clients.erase(client);
+  for (auto& [number, asked] : entry.asked) {
+    if (asked.client == client) asked.client.reset();
+  }
+  Unlink(client, id);
+  Settle(id, now, out);
 }
 
 void OwnershipState::Died(Client client, Time now) {
   const auto concerned = concern_.find(client);
   if (concerned == concern_.end()) return;
-  for (const ObjectId& id : concerned->second) {
+  for (auto& [id, part] : concerned->second) {
     auto& clients = ids_.at(id).clients;
     const auto holding = clients.find(client);
     if (holding != clients.end()) holding->second.tickets.clear();
+    lapses_.erase({part.until, client, id});
+    part.until = now + graces().Length(part.grace);
+    lapses_.insert({part.until, client, id});
   }
-  dying_.emplace(client, now + terms_.orphan_grace);
 }
 
-std::uint64_t OwnershipState::Asks(Client client, const ObjectId& id) {
-  ids_[id].asked.emplace(++number_, client);
-  concern_[client].insert(id);
+std::uint64_t OwnershipState::Asks(Client client, const ObjectId& id, Grace grace) {
+  ids_[id].asked.emplace(++number_, Asked{client, grace});
+  concern_[client][id].grace = grace;
   return number_;
 }
 
@@ -87,12 +91,15 @@ void OwnershipState::Accepted(const ObjectId& id, std::uint64_t number, Time now
   Id& entry = found->second;
   const auto asked = entry.asked.extract(number);
   if (asked.empty()) return;
-  if (asked.mapped()) entry.clients[*asked.mapped()].granted = true;
+  if (const auto client = asked.mapped().client) entry.clients[*client].granted = true;
   if (!entry.own) {
     entry.own = true;
     ++owned_;
     entry.number = number;
+    entry.grace = asked.mapped().grace;
     entry.told = session_;
+  } else if (entry.number < number) {
+    entry.grace = graces().Longer(entry.grace, asked.mapped().grace);
   }
   Settle(id, now, out);
 }
@@ -102,7 +109,7 @@ void OwnershipState::Refused(const ObjectId& id, std::uint64_t number, Time now,
   if (found == ids_.end()) return;
   const auto asked = found->second.asked.extract(number);
   if (asked.empty()) return;
-  if (asked.mapped()) Unlink(*asked.mapped(), id);
+  if (asked.mapped().client) Unlink(*asked.mapped().client, id);
   Settle(id, now, out);
 }
 
@@ -144,17 +151,19 @@ void OwnershipState::SessionEnded() {
 
 Time OwnershipState::next() const {
   Time next = notes_.empty() ? kNever : notes_.begin()->first;
-  for (const auto& [client, until] : dying_) next = std::min(next, until);
+  if (!lapses_.empty()) next = std::min(next, std::get<Time>(*lapses_.begin()));
+  for (const auto& [client, since] : closed_) next = std::min(next, since);
   return next;
 }
 
 void OwnershipState::Wake(Time now, Effects& out) {
-  std::vector<Client> gone;
-  for (const auto& [client, until] : dying_) {
-    if (until <= now) gone.push_back(client);
-  }
   std::size_t most = kAtOnce;
-  for (const Client client : gone) End(client, most, now, out);
+  for (const auto& [client, since] : std::map(closed_)) End(client, most, now, out);
+  for (; most > 0 && !lapses_.empty(); --most) {
+    const auto [until, client, id] = *lapses_.begin();
+    if (until > now) break;
+    EndOne(client, id, now, out);
+  }
   for (; most > 0 && !notes_.empty() && notes_.begin()->first <= now; --most) {
     const auto entry = ids_.find(notes_.begin()->second);
     notes_.erase(notes_.begin());
@@ -168,7 +177,7 @@ std::optional<Owned> OwnershipState::Inventory(const ObjectId& id, Time now) con
   if (found == ids_.end()) return std::nullopt;
   const Id& entry = found->second;
   if (!entry.own && entry.noted_until <= now) return std::nullopt;
-  return Owned{id, entry.number, entry.own};
+  return Owned{id, entry.number, entry.own, entry.grace};
 }
 
 std::vector<ObjectId> OwnershipState::After(const std::optional<ObjectId>& id,
@@ -191,7 +200,11 @@ bool OwnershipState::Owns(Client client, const ObjectId& id) const {
 void OwnershipState::Settle(const ObjectId& id, Time now, Effects& out) {
   const auto found = ids_.find(id);
   Id& entry = found->second;
-  if (!entry.own || !entry.clients.empty() || !entry.asked.empty()) return EraseIfIdle(found);
+  if (entry.own && !entry.clients.empty()) {
+    if (GraceOf(id, entry) != entry.grace) Say(id, entry, true, out);
+    return;
+  }
+  if (!entry.own || !entry.asked.empty()) return EraseIfIdle(found);
   Say(id, entry, false, out);
   notes_.erase({entry.noted_until, id});
   entry.noted_until = now + terms_.tombstone;
@@ -204,7 +217,16 @@ void OwnershipState::Say(const ObjectId& id, Id& entry, bool own, Effects& out) 
   entry.own = own;
   entry.number = ++number_;
   entry.told = 0;
-  out.say.emplace_back(Owner{id, entry.number, own});
+  entry.grace = own ? GraceOf(id, entry) : std::nullopt;
+  out.say.emplace_back(Owner{id, entry.number, own, entry.grace});
+}
+
+Grace OwnershipState::GraceOf(const ObjectId& id, const Id& entry) const {
+  Grace longest = Duration{0};
+  for (const auto& [client, holding] : entry.clients) {
+    longest = graces().Longer(longest, concern_.at(client).at(id).grace);
+  }
+  return longest;
 }
 
 void OwnershipState::Drop(Client client, const ObjectId& id, Time now, Effects& out) {
@@ -223,18 +245,19 @@ void OwnershipState::EndAll(const ObjectId& id, Id& entry, OwnerResult why, Effe
 }
 
 bool OwnershipState::Concerns(const Id& entry, Client client) {
-  return entry.clients.contains(client) ||
-         std::ranges::any_of(entry.asked, [&](const auto& one) { return one.second == client; });
+  return entry.clients.contains(client) || std::ranges::any_of(entry.asked, [&](const auto& one) {
+           return one.second.client == client;
+         });
 }
 
 // After the client's part in the id has ended, or one of its parts.
 void OwnershipState::Unlink(Client client, const ObjectId& id) {
   if (Concerns(ids_.at(id), client)) return;
   const auto concerned = concern_.find(client);
-  concerned->second.erase(id);
-  if (!concerned->second.empty()) return;
-  concern_.erase(concerned);
-  dying_.erase(client);
+  const auto part = concerned->second.find(id);
+  lapses_.erase({part->second.until, client, id});
+  concerned->second.erase(part);
+  if (concerned->second.empty()) concern_.erase(concerned);
 }
 
 void OwnershipState::EraseIfIdle(Ids::iterator entry) {
@@ -247,13 +270,19 @@ void OwnershipState::AddTo(Digest& digest) const {
   digest.Add(number_).Add(session_);
   for (const auto& [id, entry] : ids_) {
     digest.Add(id).Add(entry.number).Add(entry.own).Add(entry.told).Add(entry.noted_until);
+    if (entry.own) digest.Add(graces().Length(entry.grace));
     for (const auto& [client, holding] : entry.clients) {
       digest.Add(client).Add(holding.granted);
       for (const Ticket ticket : holding.tickets) digest.Add(ticket);
     }
-    for (const auto& [number, whose] : entry.asked) digest.Add(number).Add(whose.value_or(0));
+    for (const auto& [number, asked] : entry.asked) {
+      digest.Add(number).Add(asked.client.value_or(0)).Add(graces().Length(asked.grace));
+    }
   }
-  for (const auto& [client, until] : dying_) digest.Add(client).Add(until);
+  for (const auto& [client, parts] : concern_) {
+    for (const auto& [id, part] : parts) digest.Add(graces().Length(part.grace)).Add(part.until);
+  }
+  for (const auto& [client, since] : closed_) digest.Add(client).Add(since);
 }
 
 }  // namespace hoplite::planner

@@ -5,7 +5,7 @@
 //   the shard's answer to the newest change of an id ---> whoever waits for it
 //
 // A client owns an id from the answer to its Own (or its owned Put) on, until it disowns, closes, or
-// the orphan grace is over after its process died. The node owns an id while a client does, waits to,
+// a grace is over after its process died: that of its last Own of the id, or the orphan grace. The node owns an id while a client does, waits to,
 // or has died lately.
 //
 // Decides: when the node's bit of an id changes; which client is answered what, and whether without
@@ -25,6 +25,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@
 
 #include "base/digest.h"
 #include "base/time.h"
+#include "planner/grace.h"
 #include "planner/words.h"
 
 namespace hoplite::planner {
@@ -62,9 +64,9 @@ class OwnershipState {
 
   // The client wants to own the id: `ticket` is answered once, now or later, unless GiveUp comes
   // first. `vouched`: as DirectoryClient::vouched, none without a session. A client may ask again
-  // for what it owns.
-  void Own(Client client, const ObjectId& id, Ticket ticket, Time now, std::optional<Time> vouched,
-           Effects& out);
+  // for what it owns: its last `grace` counts.
+  void Own(Client client, const ObjectId& id, Ticket ticket, Grace grace, Time now,
+           std::optional<Time> vouched, Effects& out);
   // Whoever waits for that answer waits no longer: nothing is answered, and the client owns what it
   // did before.
   void GiveUp(Client client, const ObjectId& id, Ticket ticket, Time now, Effects& out);
@@ -72,15 +74,15 @@ class OwnershipState {
   bool Disown(Client client, const ObjectId& id, Time now, Effects& out);
   // It said goodbye: it owns nothing any more. Of many ids Wake, which is due then, does the rest.
   void Closed(Client client, Time now, Effects& out);
-  // Its process ended without: what it owns stays owned for the orphan grace. Nothing of it is
-  // answered any more.
+  // Its process ended without: what it owns stays owned for its grace. Nothing of it is answered any
+  // more.
   void Died(Client client, Time now);
 
   // --- an owned Put, or reduction: the request has the number, and tells the bit by itself
 
   // Its number. Until Accepted or Refused it is open; the same number is in each repetition of the
   // request.
-  std::uint64_t Asks(Client client, const ObjectId& id);
+  std::uint64_t Asks(Client client, const ObjectId& id, Grace grace);
   // The shard accepted it in the open session: the client owns the id, if it is still there.
   void Accepted(const ObjectId& id, std::uint64_t number, Time now, Effects& out);
   // It was refused, or taken back and that confirmed: it changed nothing.
@@ -112,12 +114,23 @@ class OwnershipState {
   // Whether the client owns the id, acknowledged.
   bool Owns(Client client, const ObjectId& id) const;
   std::size_t owned_ids() const { return owned_; }
+  // No grace counts for longer.
+  Duration longest_grace() const { return terms_.tombstone; }
   void AddTo(Digest& digest) const;
 
  private:
   // So many ids change in one step: a client's many must not hold up the node.
   static constexpr std::size_t kAtOnce = 1000;
 
+  // What a client has to do with an id that it owns, or asks to.
+  struct Part {
+    Grace grace;
+    Time until = kNever;  // once the client died: the end of that
+  };
+  struct Asked {                   // an owned request that is not answered
+    std::optional<Client> client;  // none: it is gone
+    Grace grace;
+  };
   struct Holding {             // one client's part in an id
     bool granted = false;      // it was answered `ok`
     std::set<Ticket> tickets;  // these wait for the shard
@@ -125,21 +138,25 @@ class OwnershipState {
   };
   struct Id {
     std::map<Client, Holding> clients;
-    // Owned requests that are not answered: whose each is; none: he is gone.
-    std::map<std::uint64_t, std::optional<Client>> asked;
-    std::uint64_t number = 0;  // of the bit's last change, or of its last repetition
-    bool own = false;          // the bit
-    std::uint64_t told = 0;    // the session in which `number` was answered `ok`; 0: in none
-    Time noted_until;          // so long an inventory says that it was owned
+    std::map<std::uint64_t, Asked> asked;  // by number
+    std::uint64_t number = 0;              // of the bit's last change, or of its last repetition
+    bool own = false;                      // the bit
+    Grace grace;                           // that was told with it: the longest of its clients
+    std::uint64_t told = 0;  // the session in which `number` was answered `ok`; 0: in none
+    Time noted_until;        // so long an inventory says that it was owned
   };
   using Ids = std::map<ObjectId, Id>;
 
   // The bit goes with the last who owns. The id may be forgotten then.
   void Settle(const ObjectId& id, Time now, Effects& out);
+  // The longest grace of its clients.
+  Grace GraceOf(const ObjectId& id, const Id& entry) const;
+  GraceTerms graces() const { return {terms_.orphan_grace, terms_.tombstone}; }
   // The bit is `own`, with a new number.
   void Say(const ObjectId& id, Id& entry, bool own, Effects& out);
   // The client's part in its ids is over, in at most so many; `most` becomes what is left of that.
   void End(Client client, std::size_t& most, Time now, Effects& out);
+  void EndOne(Client client, ObjectId id, Time now, Effects& out);
   void Drop(Client client, const ObjectId& id, Time now, Effects& out);
   static bool Concerns(const Id& entry, Client client);
   // Nobody owns the id here any more; who waits is answered so.
@@ -151,10 +168,11 @@ class OwnershipState {
   std::uint64_t number_ = 0;
   std::uint64_t session_ = 0;  // counts them; odd: one is open
   Ids ids_;
-  std::size_t owned_ = 0;                         // ids whose bit is set
-  std::map<Client, std::set<ObjectId>> concern_;  // ids of which a client owns or asks for a part
-  std::map<Client, Time> dying_;                  // until then what it owned stays owned
-  std::set<std::pair<Time, ObjectId>> notes_;     // ids that are remembered as owned
+  std::size_t owned_ = 0;                                // ids whose bit is set
+  std::map<Client, std::map<ObjectId, Part>> concern_;   // ids that a client owns, or asks to
+  std::map<Client, Time> closed_;                        // clients that own more than was ended yet
+  std::set<std::tuple<Time, Client, ObjectId>> lapses_;  // of clients that died
+  std::set<std::pair<Time, ObjectId>> notes_;            // ids that are remembered as owned
 };
 
 }  // namespace hoplite::planner

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
+#include "planner/grace.h"
 #include "planner/slot_tree.h"
 #include "planner/words.h"
 
@@ -17,6 +18,7 @@ namespace hoplite::planner {
 struct OwnerClaim {
   bool owned = false;
   std::uint64_t number = 0;
+  Grace grace = {};
 };
 
 struct ReductionRecord {

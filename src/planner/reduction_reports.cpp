@@ -139,7 +139,7 @@ void ReductionReports::Commit(const ObjectId& id, ObjectRecord& record) {
   }
   if (!coordinator_too) post_.Send(reduction.coordinator, committed);
   if (reduction.owner.owned) {
-    ownership_.Accepted(reduction.coordinator, id, reduction.owner.number, 0, reduction.vouched);
+    ownership_.Accepted(reduction.coordinator, id, reduction.owner, 0, reduction.vouched);
   }
   // Nobody told those who made it where the object is, as others are when they ask.
   if (ownership_.WasOwned(id)) {

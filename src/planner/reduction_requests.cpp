@@ -54,10 +54,11 @@ void ReductionRequests::On(NodeId node, const ReduceOpen& event) {
   if (known && known->coordinator == node && known->request == event.request) {
     known->vouched = true;
     if (known->committed && known->owner.owned) {
-      ownership_.Accepted(node, event.object, known->owner.number, 0, true);
+      ownership_.Accepted(node, event.object, known->owner, 0, true);
     }
   }
-  opens.push_back({node, event.request, {event.owned, event.number}, event.shard_fold, {}});
+  opens.push_back(
+      {node, event.request, {event.owned, event.number, event.grace}, event.shard_fold, {}});
 }
 
 void ReductionRequests::Answer(const ObjectId& id, ObjectRecord& record, const PendingOpen& open) {

@@ -78,7 +78,7 @@ void ShardFolds::Commit(const ObjectId& id, ObjectRecord& record, const std::str
   Tell(id, record);
   post_.Notify(id, record, coordinator, LocationKind::kComplete);
   if (reduction.owner.owned) {
-    ownership_.Accepted(coordinator, id, reduction.owner.number, 0, reduction.vouched);
+    ownership_.Accepted(coordinator, id, reduction.owner, 0, reduction.vouched);
   }
   if (ownership_.WasOwned(id)) post_.Send(coordinator, EverOwned{id});
 }

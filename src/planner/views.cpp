@@ -128,6 +128,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   view.waiters.insert(view.waiters.end(), told.begin(), told.end());
   view.ever_owned = books.owners.Knows(id);
   view.owners = static_cast<std::uint32_t>(books.owners.OwnersOf(id).size());
+  view.grace = books.owners.GraceOf(id, {books.options.orphan_grace, books.options.tombstone});
   return view;
 }
 

@@ -34,6 +34,7 @@ struct Create {
   bool owned = false;          // the node owns the id from the answer on, if it is CreateAccepted
   bool only_if_owned = false;  // refused, not_found, if nobody owns the id
   std::uint64_t number = 0;    // as in Owner; 0 unless `owned`
+  std::optional<Duration> grace = {};  // as in Owner
 };
 
 // The node gave up a Create that was not answered (R47): the shard forgets it, or the version that
@@ -155,6 +156,8 @@ struct Owner {
   ObjectId object;
   std::uint64_t number = 0;
   bool own = false;
+  // How long the shard takes the node for its owner once the node is lost; none: the orphan grace.
+  std::optional<Duration> grace = {};
 };
 
 struct Subscribe {
@@ -205,6 +208,7 @@ struct Owned {
   ObjectId object;
   std::uint64_t number = 0;
   bool own = false;
+  std::optional<Duration> grace = {};
 };
 struct InventoryEnd {};
 

@@ -82,6 +82,7 @@ struct ReduceOpen {
   bool owned = false;
   std::uint64_t number = 0;
   ShardFold shard_fold;
+  std::optional<Duration> grace = {};  // as in Create
 };
 // The size is known. Once per reduction, before the first SlotAssign.
 struct ReduceShape {

@@ -67,7 +67,8 @@ struct ObjectView {
   std::vector<WaiterView> waiters;
   std::vector<SlotView> slots;
   bool ever_owned = false;
-  std::uint32_t owners = 0;  // nodes that own it
+  std::uint32_t owners = 0;            // nodes that own it
+  std::optional<Duration> grace = {};  // the longest of these; none: the orphan grace
   std::optional<RegisterView> as_register;
 };
 struct NodeView {

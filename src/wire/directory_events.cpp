@@ -26,9 +26,11 @@ void WriteMarks(const StripeMarks& marks, Marks& to) {
   to.Assign(marks.begin(), marks.end());
 }
 
-void WriteOwner(std::uint64_t number, bool own, v1::Owner& to) {
-  to.set_number(number);
-  to.set_own(own);
+// Of an Owner or an Owned.
+void WriteOwner(const auto& event, v1::Owner& to) {
+  to.set_number(event.number);
+  to.set_own(event.own);
+  if (event.grace) to.set_grace_us(Microseconds(*event.grace));
 }
 
 void Write(const protocol::Create& event, v1::NodeEvent& to) {
@@ -40,12 +42,13 @@ void Write(const protocol::Create& event, v1::NodeEvent& to) {
   body.set_owned(event.owned);
   body.set_only_if_owned(event.only_if_owned);
   body.set_number(event.number);
+  if (event.grace) body.set_grace_us(Microseconds(*event.grace));
 }
 void Write(const protocol::Owner& event, v1::NodeEvent& to) {
-  WriteOwner(event.number, event.own, *to.mutable_owner());
+  WriteOwner(event, *to.mutable_owner());
 }
 void Write(const protocol::Owned& event, v1::NodeEvent& to) {
-  WriteOwner(event.number, event.own, *to.mutable_owned());
+  WriteOwner(event, *to.mutable_owned());
 }
 void Write(const protocol::CopyComplete&, v1::NodeEvent& to) { to.mutable_copy_complete(); }
 void Write(const protocol::Withdraw& event, v1::NodeEvent& to) {
@@ -158,6 +161,9 @@ Result<NodeEvent> Read(const EventSubject& of, v1::Create& body) {
   event.owned = body.owned();
   event.only_if_owned = body.only_if_owned();
   event.number = body.number();
+  if (body.has_grace_us()) {
+    TRY_ASSIGN(event.grace, ReadDuration(body.grace_us(), "grace_us"));
+  }
   return event;
 }
 
@@ -260,6 +266,16 @@ bool NeedsVersion(v1::NodeEvent::BodyCase body) {
   }
 }
 
+// An Owner or an Owned.
+template <typename Event>
+Result<NodeEvent> ReadOwner(const EventSubject& of, const v1::Owner& body) {
+  Event event{of.object, body.number(), body.own()};
+  if (body.has_grace_us()) {
+    TRY_ASSIGN(event.grace, ReadDuration(body.grace_us(), "grace_us"));
+  }
+  return event;
+}
+
 Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
   if (IsReduction(message.body_case())) return ReadReduction(of.object, of.version, message);
   switch (message.body_case()) {
@@ -299,9 +315,9 @@ Result<NodeEvent> ReadBody(const EventSubject& of, v1::NodeEvent& message) {
     case v1::NodeEvent::kTombstone:
       return Read(of, message.tombstone());
     case v1::NodeEvent::kOwner:
-      return protocol::Owner{of.object, message.owner().number(), message.owner().own()};
+      return ReadOwner<protocol::Owner>(of, message.owner());
     case v1::NodeEvent::kOwned:
-      return protocol::Owned{of.object, message.owned().number(), message.owned().own()};
+      return ReadOwner<protocol::Owned>(of, message.owned());
     case v1::NodeEvent::kRegisterUse:
       return ReadRegisterUse(of.object, *message.mutable_register_use());
     default:

@@ -221,6 +221,7 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
   }
   message.set_ever_owned(view.ever_owned);
   message.set_owners(view.owners);
+  if (view.grace) message.set_grace_us(Microseconds(*view.grace));
   if (view.as_register) {
     v1::ObjectView::Register& to = *message.mutable_as_register();
     if (view.as_register->version) WriteStamp(view.as_register->version, *to.mutable_version());
@@ -275,6 +276,9 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
   }
   view.ever_owned = message.ever_owned();
   view.owners = message.owners();
+  if (message.has_grace_us()) {
+    TRY_ASSIGN(view.grace, ReadDuration(message.grace_us(), "grace_us"));
+  }
   if (message.has_as_register()) {
     const v1::ObjectView::Register& from = message.as_register();
     view.as_register = protocol::RegisterView{

@@ -8,7 +8,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kLocalProtocolVersion = 13;
+inline constexpr std::uint32_t kLocalProtocolVersion = 14;
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
 // Room for the sources of a Reduce, and for the objects of a WaitExists.

@@ -23,6 +23,7 @@ void Write(const protocol::ReduceOpen& event, v1::NodeEvent& to) {
   body.set_request(event.request);
   body.set_owned(event.owned);
   body.set_number(event.number);
+  if (event.grace) body.set_grace_us(Microseconds(*event.grace));
   if (!event.shard_fold.sources.empty()) {
     WriteShardFold(event.shard_fold, *body.mutable_shard_fold());
   }
@@ -93,6 +94,9 @@ namespace {
 
 Result<NodeEvent> Read(const ObjectId& target, v1::ReduceOpen& body) {
   protocol::ReduceOpen event{target, body.request(), body.owned(), body.number(), {}};
+  if (body.has_grace_us()) {
+    TRY_ASSIGN(event.grace, ReadDuration(body.grace_us(), "grace_us"));
+  }
   if (!body.has_shard_fold()) return event;
   TRY_ASSIGN(event.shard_fold, ReadShardFold(*body.mutable_shard_fold()));
   return event;

@@ -229,6 +229,9 @@ Request RequestOf(FuzzedDataProvider& data) {
       request.mutable_release()->set_count(data.ConsumeIntegralInRange<std::uint32_t>(0, 4));
       break;
   }
+  if (data.ConsumeIntegralInRange<int>(0, 7) == 7) {
+    request.set_grace_us(data.ConsumeIntegral<std::uint64_t>());
+  }
   return request;
 }
 

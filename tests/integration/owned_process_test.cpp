@@ -22,14 +22,19 @@ using namespace std::chrono_literals;
 
 const ObjectId kObject = ObjectId::FromName("of a worker");
 
+struct Habits {
+  bool closes = false;
+  std::optional<std::chrono::milliseconds> grace = {};
+};
+
 // A process that puts an object which it owns, and lives until it is killed. Forked before there are
 // threads; Begin lets it attach.
 class Worker {
  public:
-  explicit Worker(std::string socket, bool closes = false) {
+  explicit Worker(std::string socket, const Habits& habits = {}) {
     if (::pipe(go_) != 0 || ::pipe(done_) != 0) ::abort();
     child_ = ::fork();
-    if (child_ == 0) Work(socket, closes);
+    if (child_ == 0) Work(socket, habits);
   }
   ~Worker() {
     Kill();
@@ -50,13 +55,13 @@ class Worker {
   }
 
  private:
-  [[noreturn]] void Work(const std::string& socket, bool closes) {
+  [[noreturn]] void Work(const std::string& socket, const Habits& habits) {
     char byte = 0;
     if (::read(go_[0], &byte, 1) != 1) ::_exit(1);
     auto client = Client::Connect(socket);
-    const bool put = client && client->Put(std::string(1_MiB, 'x'),
-                                           {.id = kObject, .owned = true, .timeout = 60s});
-    if (put && closes) client->Close();
+    const PutOptions options{.id = kObject, .owned = true, .grace = habits.grace, .timeout = 60s};
+    const bool put = client && client->Put(std::string(1_MiB, 'x'), options);
+    if (put && habits.closes) client->Close();
     if (::write(done_[1], put ? "y" : "n", 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
@@ -113,8 +118,17 @@ TEST_F(OwnedProcessTest, WhoOwnsItWithinTheGraceKeepsIt) {
   EXPECT_TRUE(heir.Get(kObject, kSoon));
 }
 
+TEST_F(OwnedProcessTest, WithoutAGraceItGoesWithItsProcess) {
+  Worker worker(socket_, {.grace = 0ms});
+  StartCluster(3600s);
+  worker.Begin();
+  EXPECT_EQ(cluster_->client(1).Info(kObject, kSoon)->grace, 0ms);
+  worker.Kill();
+  EXPECT_TRUE(Eventually([&] { return used_bytes(0) == 0 && used_bytes(1) == 0; }, 60s));
+}
+
 TEST_F(OwnedProcessTest, AClientThatIsClosedNeedsNoGrace) {
-  Worker worker(socket_, true);
+  Worker worker(socket_, {.closes = true});
   StartCluster(3600s);
   worker.Begin();
   EXPECT_TRUE(Eventually([&] { return used_bytes(0) == 0; }, 60s));

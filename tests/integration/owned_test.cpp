@@ -134,6 +134,31 @@ TEST_F(OwnedTest, ASecondOwnerKeepsTheObject) {
   EXPECT_EQ(CodeOf(second.Own(x_, kSoon)), ErrorCode::kDeleted) << "it comes too late";
 }
 
+TEST_F(OwnedTest, AGraceIsOfWhatIsOwnedAndNoLongerThanAMark) {
+  Begin(1);
+  Client client = cluster_->client(0);
+  const auto refused = client.Own(x_, {.grace = 90s, .timeout = 60s});
+  ASSERT_EQ(CodeOf(refused), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      refused.error().message,
+      "object " + x_.ToHex() +
+          ": a grace of 90 s is asked for, but the directory marks a deleted id for 60 s only "
+          "(--tombstone), and no grace may be longer");
+  for (const std::string& bytes : {std::string("small"), large_}) {
+    EXPECT_EQ(CodeOf(client.Put(bytes, {.owned = true, .grace = 61s, .timeout = 60s})),
+              ErrorCode::kInvalidArgument);
+    EXPECT_EQ(CodeOf(client.Put(bytes, {.grace = 1s, .timeout = 60s})),
+              ErrorCode::kInvalidArgument);
+    const auto put = client.Put(bytes, {.owned = true, .grace = 60s, .timeout = 60s});
+    ASSERT_TRUE(put);
+    EXPECT_EQ(client.Info(*put, kSoon)->grace, 60s);
+    ASSERT_TRUE(client.Own(*put, {.grace = -1s, .timeout = 60s}));
+    EXPECT_EQ(client.Info(*put, kSoon)->grace, 0s);
+    ASSERT_TRUE(client.Own(*put, kSoon));
+    EXPECT_EQ(client.Info(*put, kSoon)->grace, std::nullopt);
+  }
+}
+
 TEST_F(OwnedTest, WhoReliesOnAnOwnerDoesNotWaitForWhatNobodyOwns) {
   Begin(2);
   Client owner = cluster_->client(0);

@@ -14,6 +14,11 @@ constexpr OwnerCalls kOneOwner{{{1, 1}, {0, 0}, {0, 0}}};
 constexpr OwnerCalls kEachNode{{{1, 1}, {0, 0}, {1, 1}}};
 constexpr OwnerCalls kOneNode{{{1, 1}, {1, 1}, {0, 0}}};
 
+// Both are of one node.
+constexpr OwnerCalls kGraces{{{1, 1, std::chrono::seconds(40)}, {1, 1, Duration(0)}, {0, 0}}};
+constexpr OwnerCalls kNoGrace{{{1, 1, Duration(0)}, {0, 0}, {1, 1, std::chrono::seconds(40)}}};
+constexpr OwnerCalls kLongGrace{{{1, 1, std::chrono::seconds(40)}, {0, 0}, {0, 0}}};
+
 struct OwnerCase {
   const char* name;
   OwnerOptions options;
@@ -50,6 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
                    .client_deaths = 1,
                    .puts_later = true,
                    .reads = true}},
+        OwnerCase{"Graces", {.calls = kGraces, .breaks = 1, .client_deaths = 1}},
+        OwnerCase{"GracesOfNodes", {.calls = kNoGrace, .breaks = 1, .node_deaths = 1}},
+        OwnerCase{"GraceAndRestart", {.calls = kLongGrace, .breaks = 1, .restarts = 1}},
+        OwnerCase{"OwnedPutWithGrace",
+                  {.calls = kGraces, .breaks = 1, .puts_later = true, .owned_put = true}},
         OwnerCase{"OwnedPut", {.calls = kOneNode, .puts_later = true, .owned_put = true}}),
     kOwnerName);
 
@@ -80,6 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
         Faulty("OnlyAnsweredBits", {.calls = kOneOwner, .breaks = 1},
                OwnerFault::kOnlyAnsweredBits),
         Faulty("NoOrphanGrace", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoOrphanGrace),
+        Faulty("NoGraceInInventory", {.calls = kLongGrace, .breaks = 2},
+               OwnerFault::kNoGraceInInventory),
         Faulty("NoMarker", {.calls = kOneOwner, .breaks = 1}, OwnerFault::kNoMarker),
         Faulty("OnlyTheWindow", {.calls = kOneOwner, .restarts = 1}, OwnerFault::kOnlyTheWindow),
         Faulty("KnownOwnersOnly", {.calls = {{{1, 1}, {0, 0}, {1, 0}}}, .restarts = 1},

@@ -15,11 +15,22 @@ Error OwnerGone(const ObjectId& object) {
           "the client that was to own object " + object.ToHex() + " is closed"};
 }
 
+Error GraceTooLong(const ObjectId& object, Duration grace, Duration longest) {
+  const auto seconds = [](Duration one) { return std::chrono::duration<double>(one).count(); };
+  return {
+      ErrorCode::kInvalidArgument,
+      fmt::format("object {}: a grace of {} s is asked for, but the directory marks a deleted id "
+                  "for {} s only (--tombstone), and no grace may be longer",
+                  object.ToHex(), seconds(grace), seconds(longest))};
+}
+
 }  // namespace
 
 // May it become the owner of this id?
 Result<void> ClientCalls::MayOwn(const ObjectId& object, const Call& call) const {
   if (call.client->gone) return std::unexpected(OwnerGone(object));
+  const Duration longest = context_.owners.longest_grace(object);
+  if (call.grace > longest) return std::unexpected(GraceTooLong(object, *call.grace, longest));
   if (context_.owners.has_room(object)) return {};
   return std::unexpected(
       Error(ErrorCode::kResourceExhausted,

@@ -67,7 +67,9 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     if (!entry->withdrawal().open()) {
       auto copy = space.Try(object, layout, metadata);
       if (copy) {
-        Publication::Owning owning{call->owned ? call->client : nullptr, call->only_if_owned};
+        Publication::Owning owning{.owner = call->owned ? call->client : nullptr,
+                                   .only_if_owned = call->only_if_owned,
+                                   .grace = call->grace};
         auto publication = std::make_shared<Publication>(context_, *this, entry, std::move(*copy),
                                                          ++publications_, std::move(owning));
         entry->Begin(publication);

@@ -44,6 +44,9 @@ struct Call {
   OwnerPtr client;       // who asks; null: a part of the node
   // Of a Put or a Reduce: the client owns what is made as soon as that is accepted.
   bool owned = false;
+  // Of what the client comes to own: how long it stays owned after the client died; none: for the
+  // directory's orphan grace.
+  std::optional<Duration> grace;
   // Of a Put: refused if nobody owns the id. Of what waits for an object: deleted, if it does not
   // exist and nobody owns it (R59).
   bool only_if_owned = false;

@@ -84,6 +84,7 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
     call->client = request_->client;
     call->together = request_->together;
     call->only_if_owned = request_->only_if_owned;
+    call->grace = request_->grace;
     calls_[place] = call;
     operations_.Spawn("a part of a client's request", One(this->shared_from_this(), place, call));
   }

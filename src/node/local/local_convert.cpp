@@ -103,6 +103,10 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
   }
   message.set_ever_owned(view.ever_owned);
   message.set_owners(view.owners);
+  if (view.grace) {
+    const auto us = std::chrono::ceil<std::chrono::microseconds>(*view.grace);
+    message.set_grace_us(static_cast<std::uint64_t>(us.count()));
+  }
   if (!view.as_register) return;
   auto& held = *message.mutable_as_register();
   held.mutable_number()->set_incarnation(view.as_register->version.incarnation);

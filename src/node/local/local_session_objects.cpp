@@ -99,6 +99,12 @@ net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::Copy
   }
 }
 
+// A grace is of what is owned.
+Result<void> CheckGrace(const Call& call, bool owned) {
+  if (!call.grace || owned) return {};
+  return std::unexpected(InvalidRequest("a grace is given, but what is made is not to be owned"));
+}
+
 }  // namespace
 
 LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object, CallPtr call) {
@@ -106,6 +112,7 @@ LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object,
   const std::string& bytes = body.contents();
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
+  CO_TRY(CheckGrace(*call, body.owned()));
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, bytes.size(), std::move(metadata), call));
   if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
@@ -123,6 +130,7 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
   }
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
+  CO_TRY(CheckGrace(*call, body.owned()));
   CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, body.size(), body.metadata(), call));
   if (ended_) co_return std::unexpected(Gone());
@@ -184,6 +192,7 @@ LocalSession::Handled LocalSession::Reduce(const local::Reduce& body, ObjectId t
                                            local::Answer& answer) {
   CO_TRY(CheckMetadata(body.metadata()));
   CO_TRY_ASSIGN(ReduceOptions options, ReadReduce(body, target));
+  CO_TRY(CheckGrace(*call, options.owned));
   CO_TRY_ASSIGN(const ReduceOutcome outcome,
                 co_await operations_.Reduce(std::move(options), std::move(call)));
   FillReduced(outcome, *answer.mutable_reduced());

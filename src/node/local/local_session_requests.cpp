@@ -62,6 +62,9 @@ Result<void> LocalSession::StartRequest(local::Request request) {
   if (const std::uint64_t us = request.timeout_us(); us != 0 && us < kLongestTimeoutUs) {
     call->deadline = Now() + std::chrono::microseconds(us);
   }
+  if (request.has_grace_us()) {
+    call->grace = std::chrono::microseconds(std::min(request.grace_us(), kLongestTimeoutUs));
+  }
   call->client = owner_;
   const Result<ObjectId> object = ParseObject(request);
   calls_.emplace(id, call);

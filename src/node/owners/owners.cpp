@@ -20,7 +20,7 @@ Owners::Asking::Asking(Owners& owners, const ObjectId& object, Call& call)
     : owners_(owners), object_(object), call_(call), ticket_(++owners.tickets_) {
   owners_.asking_.emplace(ticket_, this);
   Effects effects;
-  owners_.StateOf(object_).Own(call_.client->number, object_, ticket_, NowSinceBoot(),
+  owners_.StateOf(object_).Own(call_.client->number, object_, ticket_, call_.grace, NowSinceBoot(),
                                owners_.directory_.vouched(owners_.ShardOf(object_)), effects);
   owners_.Carry(effects);
 }
@@ -65,8 +65,9 @@ OwnedIds Owners::owned() const {
   return owned;
 }
 
-std::uint64_t Owners::BeginPut(const ObjectId& object, const Owner& client) {
-  return puts_[object] = StateOf(object).Asks(client.number, object);
+std::uint64_t Owners::BeginPut(const ObjectId& object, const Owner& client,
+                               std::optional<Duration> grace) {
+  return puts_[object] = StateOf(object).Asks(client.number, object, grace);
 }
 
 void Owners::OnPutAnswered(const ObjectId& object, bool accepted) {
@@ -74,8 +75,9 @@ void Owners::OnPutAnswered(const ObjectId& object, bool accepted) {
   if (put) Settle(object, put.mapped(), accepted);
 }
 
-std::uint64_t Owners::BeginReduction(const ObjectId& target, const Owner& client) {
-  return StateOf(target).Asks(client.number, target);
+std::uint64_t Owners::BeginReduction(const ObjectId& target, const Owner& client,
+                                     std::optional<Duration> grace) {
+  return StateOf(target).Asks(client.number, target, grace);
 }
 
 // What may be owned is disowned, so that the shard has it right in any case.

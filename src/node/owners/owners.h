@@ -57,16 +57,20 @@ class Owners {
   void OnClientEnd(const Owner& client, Operations::ClientEnd how);
   // The id is owned already, or there is room for one more.
   bool has_room(const ObjectId& object) const;
+  // As long as the mark of its deletion lasts.
+  Duration longest_grace(const ObjectId& object) const { return StateOf(object).longest_grace(); }
   OwnedIds owned() const;
 
   // --- requests that make their client an owner when they are accepted
   // Of a Put, at most one of an object at a time: its number, which every repetition has.
-  std::uint64_t BeginPut(const ObjectId& object, const Owner& client);
+  std::uint64_t BeginPut(const ObjectId& object, const Owner& client,
+                         std::optional<Duration> grace);
   // The shard's answer to it; or it will never hear of it, which is a refusal. Nothing without one.
   void OnPutAnswered(const ObjectId& object, bool accepted);
   // Of a reduction, and how that ended; unknown: given up, and perhaps committed at that moment.
   enum class ReductionEnd : std::uint8_t { kCommitted, kNever, kUnknown };
-  std::uint64_t BeginReduction(const ObjectId& target, const Owner& client);
+  std::uint64_t BeginReduction(const ObjectId& target, const Owner& client,
+                               std::optional<Duration> grace);
   void OnReductionEnd(const ObjectId& target, const Owner& client, std::uint64_t number,
                       ReductionEnd end);
 

@@ -59,7 +59,8 @@ protocol::Create Publication::MakeCreate() const {
                           .attempt = state_.attempt(),
                           .owned = owning_.owner != nullptr,
                           .only_if_owned = owning_.only_if_owned,
-                          .number = owner_number_};
+                          .number = owner_number_,
+                          .grace = owning_.grace};
   if (state_.small()) {
     const auto bytes = copy_->bytes();
     create.inline_bytes = std::make_shared<const std::string>(
@@ -89,7 +90,8 @@ std::string WhyPutWaits(const Context& context, const ObjectEntry& entry) {
 }
 
 void Publication::Announce() {
-  if (owning_.owner) owner_number_ = context_.owners.BeginPut(copy_->object(), *owning_.owner);
+  if (owning_.owner)
+    owner_number_ = context_.owners.BeginPut(copy_->object(), *owning_.owner, owning_.grace);
   context_.directory.Send(MakeCreate());
 }
 

@@ -29,6 +29,7 @@ class Publication final : public Draft, public std::enable_shared_from_this<Publ
   struct Owning {
     OwnerPtr owner;  // null: it is not put to be owned
     bool only_if_owned = false;
+    std::optional<Duration> grace;
   };
   // attempt: as PublicationState's.
   Publication(Context& context, Operations& calls, EntryPtr entry, store::CopyPtr copy,

@@ -33,7 +33,7 @@ Coordinator::Coordinator(Context& context, Operations& calls, EntryPtr target,
       reduction_(options_, context.settings.self, request),
       small_fold_(options_) {
   if (options_.owned) {
-    owner_number_ = context_.owners.BeginReduction(options_.target, *call_->client);
+    owner_number_ = context_.owners.BeginReduction(options_.target, *call_->client, call_->grace);
   }
   if (OneShard()) reduction_.AskShardToFold(options_);
 }
@@ -42,6 +42,7 @@ protocol::ReduceOpen Coordinator::Request() const {
   protocol::ReduceOpen request = reduction_.Request();
   request.owned = options_.owned;
   request.number = owner_number_;
+  request.grace = call_->grace;
   return request;
 }
 

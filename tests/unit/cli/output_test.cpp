@@ -93,6 +93,14 @@ TEST(Output, InfoSaysWhetherAnybodyOwnsIt) {
   EXPECT_NE(ToText(object).find("owned     by clients of 2 nodes\n"), std::string::npos);
   EXPECT_EQ(ToJson(object)["ever_owned"], true);
   EXPECT_EQ(ToJson(object)["owners"], 2);
+  EXPECT_EQ(ToJson(object)["grace"], nullptr);
+  object.grace = std::chrono::milliseconds(1500);
+  EXPECT_NE(ToText(object).find("by clients of 2 nodes, until 1.5 s after these have died\n"),
+            std::string::npos);
+  EXPECT_EQ(ToJson(object)["grace"], 1.5);
+  object.grace = std::chrono::milliseconds(0);
+  EXPECT_NE(ToText(object).find("by clients of 2 nodes, until these have died\n"),
+            std::string::npos);
 }
 
 TEST(Output, StatusSaysHowManyIdsAreOwned) {

@@ -29,8 +29,8 @@ class Owning : public ::testing::Test {
  public:
   Owning() { state_.SessionOpened({seconds(1), seconds(30), seconds(60)}); }
 
-  Owning& Own(OwnershipState::Client client) {
-    state_.Own(client, it_, client, now_, vouched_, effects_);
+  Owning& Own(OwnershipState::Client client, Grace grace = {}) {
+    state_.Own(client, it_, client, grace, now_, vouched_, effects_);
     return *this;
   }
   Owning& Disown(OwnershipState::Client client) {
@@ -77,7 +77,11 @@ class Owning : public ::testing::Test {
   std::string Inventory() const {
     const auto owned = state_.Inventory(it_, now_);
     if (!owned) return "";
-    return fmt::format("{} {}", owned->own ? "own" : "owned", owned->number);
+    return fmt::format("{} {}", owned->own ? "own" : "owned", owned->number) +
+           GraceText(owned->grace);
+  }
+  static std::string GraceText(const Grace& grace) {
+    return grace ? fmt::format(" for {} s", *grace / seconds(1)) : "";
   }
   // Since the last call, in order: "own 1", "disown 2" to the shard; "1: ok" to client 1.
   std::vector<std::string> Said() {
@@ -86,7 +90,8 @@ class Owning : public ::testing::Test {
     const OwnershipState::Effects effects = std::exchange(effects_, {});
     for (const NodeEvent& event : effects.say) {
       const auto& owner = std::get<Owner>(event);
-      said.push_back(fmt::format("{} {}", owner.own ? "own" : "disown", owner.number));
+      said.push_back(fmt::format("{} {}", owner.own ? "own" : "disown", owner.number) +
+                     GraceText(owner.grace));
     }
     for (const auto& answer : effects.answer) {
       said.push_back(
@@ -164,7 +169,7 @@ TEST_F(Owning, AShardThatWasNotHeardForALeaseIsAsked) {
   Own(kBob);
   EXPECT_THAT(Said(), ElementsAre("2: ok"));
   now_ += milliseconds(1);
-  state_.Own(3, it_, 3, now_, vouched_, effects_);
+  state_.Own(3, it_, 3, {}, now_, vouched_, effects_);
   EXPECT_THAT(Said(), ElementsAre("own 2"));
   Hear(2);
   EXPECT_THAT(Said(), ElementsAre("3: ok"));
@@ -220,7 +225,7 @@ TEST_F(Owning, WhoGivesUpOwnsWhatHeDidBefore) {
   Own(kBob).Hear(3);
   Said();
   Break();
-  state_.Own(kBob, it_, 7, now_, vouched_, effects_);
+  state_.Own(kBob, it_, 7, {}, now_, vouched_, effects_);
   state_.GiveUp(kBob, it_, 7, now_, effects_);
   EXPECT_THAT(Said(), IsEmpty());
   EXPECT_TRUE(state_.Owns(kBob, it_));
@@ -255,7 +260,7 @@ TEST_F(Owning, ADeleteSaysNothingOfAnUnansweredChange) {
 }
 
 TEST_F(Owning, AnOwnedPutOwnsWhenItIsAccepted) {
-  EXPECT_EQ(state_.Asks(kAnn, it_), 1U);
+  EXPECT_EQ(state_.Asks(kAnn, it_, {}), 1U);
   EXPECT_EQ(Inventory(), "");  // a request is no bit
   Accepted(1);
   EXPECT_TRUE(state_.Owns(kAnn, it_));
@@ -267,7 +272,7 @@ TEST_F(Owning, AnOwnedPutOwnsWhenItIsAccepted) {
 }
 
 TEST_F(Owning, ARefusedPutOwnsNothing) {
-  state_.Asks(kAnn, it_);
+  state_.Asks(kAnn, it_, {});
   Refused(1);
   EXPECT_FALSE(state_.Owns(kAnn, it_));
   EXPECT_THAT(Said(), IsEmpty());
@@ -277,7 +282,7 @@ TEST_F(Owning, ARefusedPutOwnsNothing) {
 // The shard may have accepted the Put: to it, the Disown would be that of both.
 TEST_F(Owning, AnotherClientsDisownWaitsForThePutsAnswer) {
   Own(kBob).Hear(1);
-  state_.Asks(kAnn, it_);
+  state_.Asks(kAnn, it_, {});
   Disown(kBob);
   EXPECT_THAT(Said(), ElementsAre("own 1", "2: ok"));
   EXPECT_EQ(Inventory(), "own 1");
@@ -290,7 +295,7 @@ TEST_F(Owning, AnotherClientsDisownWaitsForThePutsAnswer) {
 
 TEST_F(Owning, ADisownThatWaitedIsSaidWhenThePutIsRefused) {
   Own(kBob).Hear(1);
-  state_.Asks(kAnn, it_);
+  state_.Asks(kAnn, it_, {});
   Disown(kBob);
   Said();
   Refused(2);
@@ -298,16 +303,76 @@ TEST_F(Owning, ADisownThatWaitedIsSaidWhenThePutIsRefused) {
 }
 
 TEST_F(Owning, APutThatOutlivesItsClientOwnsForAsLongAsTheClientWould) {
-  state_.Asks(kAnn, it_);
+  state_.Asks(kAnn, it_, {});
   Dies(kAnn).After(seconds(10)).Accepted(1).After(seconds(19));
   EXPECT_THAT(Said(), IsEmpty());
   EXPECT_EQ(Inventory(), "own 1");
   After(seconds(1));
   EXPECT_THAT(Said(), ElementsAre("disown 2"));
 
-  state_.Asks(kBob, it_);
+  state_.Asks(kBob, it_, {});
   Closes(kBob).Accepted(3);
   EXPECT_THAT(Said(), ElementsAre("disown 4"));
+}
+
+// --- a grace of one's own
+
+TEST_F(Owning, AnOwnershipEndsWithItsOwnGrace) {
+  Own(kAnn, seconds(0)).Hear(1);
+  EXPECT_THAT(Said(), ElementsAre("own 1 for 0 s", "1: ok"));
+  EXPECT_EQ(Inventory(), "own 1 for 0 s");
+  Dies(kAnn).After(seconds(0));
+  EXPECT_THAT(Said(), ElementsAre("disown 2"));
+
+  Own(kBob, seconds(50)).Hear(3).Dies(kBob).After(seconds(49));
+  EXPECT_THAT(Said(), ElementsAre("own 3 for 50 s", "2: ok"));
+  After(seconds(1));
+  EXPECT_THAT(Said(), ElementsAre("disown 4"));
+}
+
+TEST_F(Owning, ANodeTellsTheLongestGraceOfItsClients) {
+  Own(kAnn, seconds(40)).Hear(1);
+  Said();
+  Own(kBob);
+  EXPECT_THAT(Said(), ElementsAre("2: ok")) << "the shard waits for longer anyhow";
+  Disown(kAnn);
+  EXPECT_THAT(Said(), ElementsAre("own 2"));
+  Hear(2).Own(kAnn, seconds(50));
+  EXPECT_THAT(Said(), ElementsAre("own 3 for 50 s")) << "not answered before the shard knows";
+  Hear(3);
+  EXPECT_THAT(Said(), ElementsAre("1: ok"));
+  Own(kAnn, seconds(10));
+  EXPECT_THAT(Said(), ElementsAre("own 4")) << "the last one counts";
+}
+
+TEST_F(Owning, EachClientOfANodeHasItsOwnGrace) {
+  Own(kAnn, seconds(10)).Own(kBob, seconds(20)).Hear(2);
+  EXPECT_THAT(Said(), ElementsAre("own 1 for 10 s", "own 2 for 20 s", "1: ok", "2: ok"));
+  Dies(kAnn).Dies(kBob).After(seconds(10));
+  EXPECT_FALSE(state_.Owns(kAnn, it_));
+  EXPECT_TRUE(state_.Owns(kBob, it_));
+  EXPECT_THAT(Said(), IsEmpty());
+  After(seconds(10));
+  EXPECT_THAT(Said(), ElementsAre("disown 3"));
+  EXPECT_EQ(state_.next(), now_ + seconds(60)) << "nothing is left but its note";
+}
+
+TEST_F(Owning, APutBringsItsGrace) {
+  EXPECT_EQ(state_.Asks(kAnn, it_, seconds(0)), 1U);
+  Accepted(1);
+  EXPECT_THAT(Said(), IsEmpty()) << "the request told it";
+  EXPECT_EQ(Inventory(), "own 1 for 0 s");
+  EXPECT_EQ(state_.Asks(kBob, it_, seconds(50)), 2U);
+  Accepted(2);
+  EXPECT_EQ(Inventory(), "own 1 for 50 s");
+  Dies(kAnn).After(seconds(0));
+  EXPECT_THAT(Said(), IsEmpty());
+}
+
+TEST_F(Owning, NoGraceIsLongerThanAMark) {
+  EXPECT_EQ(state_.longest_grace(), seconds(60));
+  Own(kAnn, std::chrono::hours(1)).Hear(1).Dies(kAnn).After(seconds(60));
+  EXPECT_THAT(Said(), ElementsAre("own 1 for 3600 s", "disown 2", "1: ok"));
 }
 
 }  // namespace

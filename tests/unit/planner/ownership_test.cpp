@@ -161,6 +161,30 @@ TEST_F(Owners, ALostNodeThatReturnsInTimeOwnsOn) {
   EXPECT_TRUE(Exists());
 }
 
+TEST_F(Owners, ALostNodeOwnsForTheGraceThatItTold) {
+  Join("A").Join("B").Join("S").Put("S");
+  OwnFor("A", seconds(0)).OwnFor("B", seconds(50)).Ignore();
+  EXPECT_EQ(state_->Find(object_)->grace, seconds(50));
+  Lose("B").Pass(seconds(49)).Lose("A").Ignore();
+  EXPECT_TRUE(Exists());
+  Pass(seconds(1));
+  Expect("S: deleted");
+}
+
+TEST_F(Owners, NoGraceIsLongerThanAMark) {
+  Join("A").Join("S").Put("S");
+  OwnFor("A", std::chrono::hours(24)).Lose("A").Pass(seconds(59)).Ignore();
+  EXPECT_TRUE(Exists());
+  Pass(seconds(1));
+  Expect("S: deleted");
+}
+
+TEST_F(Owners, AnAcceptedPutLengthensAGrace) {
+  Join("A").Join("S");
+  OwnFor("A", seconds(0)).OwnedPut("A").Ignore();
+  EXPECT_EQ(state_->Find(object_)->grace, std::nullopt) << "the orphan grace";
+}
+
 // Another's Disown may overtake the inventory of one who returns.
 TEST_F(Owners, NothingGoesWhileANodeTellsItsInventory) {
   Join("A").Join("B").Join("S").Put("S");

@@ -173,6 +173,9 @@ Scenario& Scenario::HeldComplete(const std::string& node) {
 Scenario& Scenario::Own(const std::string& node, bool own) {
   return Say(node, Owner{object_, ++numbers_[node], own});
 }
+Scenario& Scenario::OwnFor(const std::string& node, Duration grace) {
+  return Say(node, Owner{object_, ++numbers_[node], true, grace});
+}
 Scenario& Scenario::Owned(const std::string& node, bool own) {
   return Say(node, protocol::Owned{object_, ++numbers_[node], own});
 }

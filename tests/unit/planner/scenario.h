@@ -87,6 +87,7 @@ class Scenario : public ::testing::Test {
   // Of what nodes own; each of a node's words has the next number.
   Self Own(const std::string& node) { return Own(node, true); }
   Self Disown(const std::string& node) { return Own(node, false); }
+  Self OwnFor(const std::string& node, Duration grace);
   Self Owned(const std::string& node, bool own = true);  // in an inventory
   Self OwnedPut(const std::string& node, std::uint64_t attempt = 1);
   Self PutIfOwned(const std::string& node);

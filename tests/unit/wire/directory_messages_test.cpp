@@ -68,8 +68,10 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       Tombstone{kObject, std::chrono::seconds(30), kVersion},
       Owner{kObject, 9, true},
       Owner{kObject, 10, false},
+      Owner{kObject, 11, true, microseconds(0)},
       Owned{kObject, 9, true},
       Owned{kObject, 10, false},
+      Owned{kObject, 11, true, std::chrono::seconds(40)},
       RegisterUse{kObject, 9},
       RegisterUse{kObject, 9, true, kVersion,
                   RegisterContents{kVersion, kVersion, "v", {NodeId{3}, 7}},
@@ -81,7 +83,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       ReduceOpen{kObject, 5},
       ReduceOpen{kObject, 5, true, 11},
       ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "f4", std::nullopt}},
-      ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "", "f4\n"}},
+      ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "", "f4\n"}, microseconds(7)},
       ReduceShape{kObject, 5, kLayout, kFold, "f4"},
       SlotAssign{kObject, 5, 6, kOrder},
       SlotAssign{kObject, 5, 7, {.slot = 2, .parents = {}, .stripes = 1}},  // vacant, a root
@@ -117,6 +119,11 @@ TEST(DirectoryMessages, WhoOwnsAnIdIsSaidWithANumber) {
   auto owned = ToProto(NodeEvent{Owned{kObject, 10, false}});
   EXPECT_EQ(std::get<Owned>(*FromProto(owned)).number, 10u);
   EXPECT_FALSE(std::get<Owned>(*FromProto(owned)).own);
+  EXPECT_EQ(std::get<Owned>(*FromProto(owned)).grace, std::nullopt);
+  auto at_once = ToProto(NodeEvent{Owner{kObject, 9, true, microseconds(0)}});
+  EXPECT_EQ(std::get<Owner>(*FromProto(at_once)).grace, microseconds(0));
+  at_once.mutable_owner()->set_grace_us(~std::uint64_t{0});
+  EXPECT_EQ(FromProto(at_once).error().message, "field 'grace_us' is longer than a year");
   auto create =
       ToProto(NodeEvent{Create{.object = kObject, .layout = kLayout, .owned = true, .number = 8}});
   EXPECT_EQ(std::get<Create>(*FromProto(create)).number, 8u);
