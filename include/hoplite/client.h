@@ -32,7 +32,7 @@ namespace hoplite {
 
 // The objects of one WaitExists.
 inline constexpr std::size_t kMaxWaitExists = 16384;
-// The objects of one DeleteAsync or OwnAsync.
+// The objects of one DeleteAsync, OwnAsync or WaitGone.
 inline constexpr std::size_t kMaxIdsAtOnce = 16384;
 
 // A handle: copies share one connection, which ends with the last of them and of everything that
@@ -210,6 +210,14 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
   Result<std::vector<ObjectId>> WaitExists(std::span<const ObjectId> ids, std::size_t count,
                                            const CallOptions& options = {});
+  // Waits until one of the objects was deleted, or existed and has lost its last complete copy, and
+  // gives all that have by then, in their order. What does not exist yet is waited for, but see
+  // CallOptions::only_if_owned. At the deadline it gives none: that is no error. A copy that is lost
+  // while its shard is away is not noticed, unless the object is deleted by that.
+  //   invalid_argument    none, or more than kMaxIdsAtOnce ids
+  //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
+  Result<std::vector<ObjectId>> WaitGone(std::span<const ObjectId> ids,
+                                         const CallOptions& options = {});
   // Who gets and loses copies of the object from now on, whether it exists or not.
   Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
   // A register by its name, which need not exist (register.h).

@@ -19,7 +19,7 @@ inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds:
 
 // Of calls that have little to be told but how long they may take.
 struct CallOptions {
-  // Of those that wait for objects (Get, GetMany, GetInto, Open, WaitExists): the caller knows that
+  // Of those that wait for objects (Get, GetMany, GetInto, Open, WaitExists, WaitGone): the caller knows that
   // somebody owned the id (Client::Own) before this call. If the object does not exist and nobody
   // owns it, the answer is `deleted`, however long ago that was: nobody waits for what will never be
   // there. Just after the directory was started again this takes until its owners had time to come

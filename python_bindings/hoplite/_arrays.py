@@ -77,14 +77,23 @@ def extents(shape: Any) -> tuple[int, ...]:
     return wanted
 
 
-def empty(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Description:
-    """Of an array whose elements are still to come."""
-    words = _dtypes.described(dtype)
+def empty(dtype: Any, shape: tuple[int, ...]) -> Description:
+    """Of an array, or a tensor if the dtype is one of PyTorch, whose elements are still to come."""
+    of_torch = _torch.is_dtype(dtype)
+    words = _torch.words_of(dtype) if of_torch else _dtypes.described(np.dtype(dtype))
     if words is None:
         raise InvalidArgumentError(
             f"create: elements of dtype {dtype} can't be filled in place: put an array of them"
         )
-    return Description(Elements(words, shape, "C"))
+    return Description(Elements(words, shape, "C"), _torch.TENSOR if of_torch else "")
+
+
+def size_of(description: Description) -> int:
+    """In bytes."""
+    words = description.elements.dtype
+    of_torch = description.kind == _torch.TENSOR
+    itemsize = _torch.itemsize_of(words) if of_torch else _dtypes.from_words(words).itemsize
+    return math.prod(description.elements.shape) * itemsize
 
 
 def memory_of(value: Any) -> Memory:

@@ -65,6 +65,31 @@ class Asking:
         return ready, [id for id in ids if id not in found]
 
     @named
+    def wait_gone(
+        self,
+        ids: ObjectId | Iterable[ObjectId],
+        timeout: float | None = None,
+        *,
+        only_if_owned: bool = False,
+    ) -> list[ObjectId]:
+        """Those of `ids` that are gone, as soon as one is: it was deleted, or it existed and its
+        last complete copy was lost. Empty when `timeout` seconds have passed.
+
+        What does not exist yet is not gone. With `only_if_owned` (as in ``get``) it is, if nobody
+        owns it. To hear of a process's end, let it own an object with ``grace=0``, and wait for
+        that.
+
+        >>> gone, stays = client.put(b"gone"), client.put(b"stays")
+        >>> client.delete(gone)
+        >>> client.wait_gone([stays, gone], timeout=5.0) == [gone]
+        True
+
+        InvalidArgumentError: there are none, or more than 16384.
+        """
+        asked = [ids] if isinstance(ids, ObjectId) else list(ids)
+        return self._core.wait_gone(asked, timeout, only_if_owned)
+
+    @named
     def status(
         self, timeout: float | None = None, max_objects: int | None = None
     ) -> _core.ClusterStatus:

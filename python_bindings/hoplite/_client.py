@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import math
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from hoplite import _arrays, _core, _encoding, _metadata, _out, _sources, errors
 from hoplite._arguments import named
@@ -139,14 +137,15 @@ class Client(Keeping):
     def create(
         self,
         shape: int | Sequence[int],
-        dtype: npt.DTypeLike = np.float64,
+        dtype: Any = np.float64,
         id: ObjectId | None = None,
         timeout: float | None = None,
         *,
         metadata: dict[str, Any] | None = None,
         **owning: Unpack[Owning],
     ) -> Draft:
-        """An array in the node's store, to be filled in place: a ``put`` without the copy.
+        """An array in the node's store, to be filled in place: a ``put`` without the copy. With a
+        dtype of PyTorch it is a tensor: fill ``draft.tensor``.
 
         >>> with client.create((1000, 1000), np.float32) as draft:
         ...     draft.array[:] = 1.5
@@ -156,13 +155,12 @@ class Client(Keeping):
         InvalidArgumentError: its elements would be Python objects, or an extent is negative. The
         errors of ``put``, here or of ``Draft.seal``.
         """
-        kind, extents = np.dtype(dtype), _arrays.extents(shape)
-        said = _arrays.metadata_of(_arrays.empty(kind, extents), _metadata.beside(metadata))
-        size = math.prod(extents) * kind.itemsize
-        core = self._core.create(id or ObjectId.random(), size, said, timeout, **owning)
-        if size == 0:
-            return Draft(core, np.empty(extents, kind))
-        return Draft(core, np.ndarray(extents, kind, buffer=memoryview(core)))
+        empty = _arrays.empty(dtype, _arrays.extents(shape))
+        said = _arrays.metadata_of(empty, _metadata.beside(metadata))
+        core = self._core.create(
+            id or ObjectId.random(), _arrays.size_of(empty), said, timeout, **owning
+        )
+        return Draft(core, _arrays.put_together(empty, memoryview(core)))
 
     @named
     def get(
@@ -278,10 +276,10 @@ class Client(Keeping):
     ) -> list[Any]:
         """The values of all, under one timeout, in the order of `ids`; one may be there twice.
 
-        With `out`, an array or tensor for each id, as in ``get``, all are asked for at once, and
-        copied there as they come; `out` is returned, as a list. They need not have room in the
-        store together. Each is contiguous (C order), and no two have memory in common; parts of one
-        array or tensor may be given. After an error each of `out` may hold anything.
+        With `out`, an array or tensor for each id, as in ``get``, all are asked for at once, copied
+        there as they come, and `out` is returned as a list. They need not fit into the store
+        together. Each is contiguous (C order), and no two overlap: parts of one array or tensor,
+        for example. After an error they may hold anything.
 
         ResourceExhaustedError: they have no room in the store together; get them into `out`, or one
         after the other. InvalidArgumentError names the element of `out` that does not fit, by its

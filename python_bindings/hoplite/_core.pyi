@@ -546,6 +546,9 @@ class Client:
         timeout: float | None = None,
         only_if_owned: bool = False,
     ) -> list[ObjectId]: ...
+    def wait_gone(
+        self, ids: list[ObjectId], timeout: float | None = None, only_if_owned: bool = False
+    ) -> list[ObjectId]: ...
     @property
     def node_name(self) -> str: ...
     @property

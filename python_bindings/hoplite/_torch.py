@@ -72,7 +72,26 @@ def has_elements(tensor: Any) -> bool:
 
 def dtype_of(tensor: Any) -> str:
     """In NumPy's words where it has some, for who has no torch. Equal ones are one object."""
-    name = str(tensor.dtype).removeprefix("torch.")
+    return _in_words(str(tensor.dtype).removeprefix("torch."))
+
+
+def is_dtype(dtype: Any) -> bool:
+    kind = getattr(sys.modules.get("torch"), "dtype", None)
+    return kind is not None and isinstance(dtype, kind)
+
+
+def words_of(dtype: Any) -> str | None:
+    """The same of a dtype; None: its tensors are not plain."""
+    name = str(dtype).removeprefix("torch.")
+    return _in_words(name) if name in DTYPES else None
+
+
+def itemsize_of(words: str) -> int:
+    """In bytes, of the dtype of these words."""
+    return int(getattr(require_torch(), name_of(words)).itemsize)
+
+
+def _in_words(name: str) -> str:
     known = name in FOLDABLE or name in ALONE
     return sys.intern(name if known else np.dtype(name).str)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from hoplite import _core
@@ -17,17 +18,38 @@ from hoplite.errors import HopliteError, InvalidArgumentError
 
 
 class Draft:
-    """An array in the node's store that is being written: fill ``array``, then ``seal()``.
+    """An array in the node's store that is being written: fill ``array``, or ``tensor`` if it was
+    created with a dtype of PyTorch, then ``seal()``.
 
     What was advanced past is being passed on already: write front to back and leave it alone
     afterwards. Used as a context manager it seals at the end, or aborts if the block raised.
     ``Client.create`` makes it.
     """
 
-    def __init__(self, core: _core.Draft, array: npt.NDArray[Any]) -> None:
+    def __init__(self, core: _core.Draft, memory: Any) -> None:
         self._core = core
-        #: The object's memory, to write to until it is sealed or aborted.
-        self.array = array
+        self._memory = memory
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The object's memory, to write to until it is sealed or aborted. InvalidArgumentError: it
+        is a tensor's."""
+        if not isinstance(self._memory, np.ndarray):
+            raise InvalidArgumentError(
+                f"draft.array: the draft is a tensor of {self._memory.dtype}: fill draft.tensor"
+            )
+        return self._memory
+
+    @property
+    def tensor(self) -> Any:
+        """The same as a tensor of PyTorch. It stays writable: leave it alone after ``seal``.
+        InvalidArgumentError: it is an array's."""
+        if isinstance(self._memory, np.ndarray):
+            raise InvalidArgumentError(
+                f"draft.tensor: the draft is an array of {self._memory.dtype}: fill draft.array, "
+                "or create it with a dtype of PyTorch"
+            )
+        return self._memory
 
     @property
     def id(self) -> ObjectId:
@@ -54,13 +76,17 @@ class Draft:
         try:
             self._core.seal(timeout)
         finally:
-            self.array.flags.writeable = False
+            self._protect()
         return self._core.id
 
     def abort(self) -> None:
         """Gives the memory back; nobody will ever see the object. Idempotent."""
         self._core.abort()
-        self.array.flags.writeable = False
+        self._protect()
+
+    def _protect(self) -> None:
+        if isinstance(self._memory, np.ndarray):
+            self._memory.flags.writeable = False
 
     def __repr__(self) -> str:
         core = self._core

@@ -271,6 +271,12 @@ std::vector<ObjectId> WaitExists(Client& client, const std::vector<ObjectId>& id
   return WithoutGil([&] { return client.WaitExists(ids, count, options); });
 }
 
+std::vector<ObjectId> WaitGone(Client& client, const std::vector<ObjectId>& ids,
+                               std::optional<double> timeout, bool only_if_owned) {
+  const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
+  return WithoutGil([&] { return client.WaitGone(ids, options); });
+}
+
 }  // namespace
 
 void BindClient(nb::module_& module) {
@@ -323,6 +329,8 @@ void BindClient(nb::module_& module) {
       .def("subscribe", &Subscribe, nb::arg("id"), nb::arg("timeout") = none)
       .def("open_register", &OpenRegister, nb::arg("name"), nb::arg("timeout") = none)
       .def("wait_exists", &WaitExists, nb::arg("ids"), nb::arg("count"), nb::arg("timeout") = none,
+           nb::arg("only_if_owned") = false)
+      .def("wait_gone", &WaitGone, nb::arg("ids"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
       .def_prop_ro("node_name",
                    [](const Client& client) {

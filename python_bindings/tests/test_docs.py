@@ -31,7 +31,7 @@ def test_the_examples_run(page: str) -> None:
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize(("module", "examples"), [(hoplite, 3), (_client, 4), (_asking, 2)])
+@pytest.mark.parametrize(("module", "examples"), [(hoplite, 3), (_client, 4), (_asking, 5)])
 def test_the_examples_of_docstrings_run(
     module: ModuleType, examples: int, here: hoplite.Client
 ) -> None:

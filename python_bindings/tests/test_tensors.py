@@ -26,6 +26,30 @@ def test_every_dtype_travels(here: Client, there: Client, dtype: str) -> None:
     assert (got.to(torch.complex64) == tensor.to(torch.complex64)).all()
 
 
+@pytest.mark.parametrize("dtype", sorted(_torch.DTYPES))
+def test_every_dtype_is_filled_in_place(here: Client, there: Client, dtype: str) -> None:
+    kind = getattr(torch, dtype)
+    with here.create((3, 4), kind, metadata={"step": 7}) as draft:
+        draft.tensor.copy_(torch.arange(12).reshape(3, 4).to(kind))
+    got = there.get(draft.id, timeout=10)
+    assert type(got) is torch.Tensor and got.dtype == kind and got.shape == (3, 4)
+    assert (got.to(torch.complex64) == draft.tensor.to(torch.complex64)).all()
+    assert there.info(draft.id).user_metadata == {"step": 7}
+
+
+def test_a_draft_is_a_tensor_or_an_array(here: Client) -> None:
+    with here.create(0, torch.float32) as draft:
+        assert draft.tensor.shape == (0,)
+        with pytest.raises(ValueError, match=r"the draft is a tensor of torch.float32: fill draft"):
+            draft.array  # noqa: B018
+    with here.create(3, np.float32) as draft:
+        draft.array[:] = 1
+        with pytest.raises(ValueError, match=r"the draft is an array of float32: fill draft.array"):
+            draft.tensor  # noqa: B018
+    with pytest.raises(ValueError, match=r"of dtype torch.quint8 can't be filled in place"):
+        here.create(3, torch.quint8)
+
+
 SHAPES: list[tuple[int, ...]] = [(), (0,), (3, 0, 2), (1,), (2, 3, 4), (500, 700)]
 
 

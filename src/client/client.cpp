@@ -80,6 +80,14 @@ Request DisowningOf(std::span<const ObjectId> ids, const CallOptions& /*options*
   return request;
 }
 
+std::vector<ObjectId> Named(const client::local::Existing& answer, std::span<const ObjectId> ids) {
+  std::vector<ObjectId> named;
+  for (const std::uint32_t place : answer.places()) {
+    if (place < ids.size()) named.push_back(ids[place]);
+  }
+  return named;
+}
+
 // Whatever is asked next under the same deadline is answered so, too.
 bool IsLasting(ErrorCode code) {
   return code == ErrorCode::kTimeout || code == ErrorCode::kCancelled ||
@@ -347,11 +355,22 @@ Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, 
   request.mutable_wait_exists()->set_only_if_owned(options.only_if_owned);
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
-  std::vector<ObjectId> existing;
-  for (const std::uint32_t place : answer.existing().places()) {
-    if (place < ids.size()) existing.push_back(ids[place]);
+  return Named(answer.existing(), ids);
+}
+
+Result<std::vector<ObjectId>> Client::WaitGone(std::span<const ObjectId> ids,
+                                               const CallOptions& options) {
+  if (ids.empty() || ids.size() > kMaxIdsAtOnce) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} ids to wait for; 1 to {} are taken", ids.size(), kMaxIdsAtOnce)));
   }
-  return existing;
+  Request request;
+  request.mutable_wait_gone()->set_objects(client::Concatenated(ids));
+  request.mutable_wait_gone()->set_only_if_owned(options.only_if_owned);
+  const Time deadline = DeadlineAfter(options.timeout);
+  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
+  return Named(answer.existing(), ids);
 }
 
 Result<DrainOutcome> Client::Drain(std::chrono::milliseconds timeout) {

@@ -198,6 +198,10 @@ Request RequestOf(FuzzedDataProvider& data) {
       }
       request.mutable_wait_exists()->set_count(data.ConsumeIntegralInRange<std::uint32_t>(0, 4));
       request.mutable_wait_exists()->set_only_if_owned(data.ConsumeBool());
+      if (data.ConsumeIntegralInRange<int>(0, 3) == 3) {
+        request.mutable_wait_gone()->set_objects(ObjectOf(data));
+        request.mutable_wait_gone()->set_only_if_owned(data.ConsumeBool());
+      }
       break;
     case 15:
       if (data.ConsumeBool()) {

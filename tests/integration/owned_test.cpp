@@ -1,5 +1,6 @@
 // Owned objects over real nodes: they go everywhere with their last owner, and not before.
 #include <chrono>
+#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -180,6 +181,46 @@ TEST_F(OwnedTest, WhoReliesOnAnOwnerDoesNotWaitForWhatNobodyOwns) {
   EXPECT_EQ(CodeOf(other.Get(x_, {.only_if_owned = true, .timeout = 100ms})), ErrorCode::kTimeout);
   owner.Close();
   EXPECT_EQ(CodeOf(waits.Wait()), ErrorCode::kDeleted);
+}
+
+TEST_F(OwnedTest, WhoeverWaitsForAnEndIsToldOfIt) {
+  Begin(2);
+  Client other = cluster_->client(1);
+  const ObjectId stays = *other.Put("stays");
+  const ObjectId never = ObjectId::FromName("never");
+  const auto told_of = [&](const ObjectId& id) {
+    return std::async(std::launch::async, [&other, &never, &stays, id] {
+      return other.WaitGone({{stays, never, id}}, kSoon);
+    });
+  };
+  Client owner = cluster_->client(0);
+  for (const std::string& bytes : {std::string("small"), large_}) {
+    const ObjectId id = *owner.Put(bytes, {.owned = true});
+    EXPECT_EQ(other.WaitGone({{stays, never, id}}, {.timeout = 20ms}), std::vector<ObjectId>{});
+    auto told = told_of(id);
+    ASSERT_TRUE(owner.Disown(id, kSoon));
+    EXPECT_EQ(told.get(), std::vector{id});
+    EXPECT_EQ(other.WaitGone({{stays, id, never}}, kSoon), std::vector{id}) << "it is so already";
+  }
+  ASSERT_TRUE(owner.Own(x_, kSoon));
+  auto told = told_of(x_);
+  ASSERT_TRUE(owner.Disown(x_, kSoon)) << "it never existed";
+  EXPECT_EQ(told.get(), std::vector{x_});
+  EXPECT_EQ(other.WaitGone({{never}}, {.only_if_owned = true, .timeout = 60s}), std::vector{never});
+  EXPECT_EQ(CodeOf(other.WaitGone({}, kSoon)), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(OwnedTest, AnObjectIsGoneWithItsLastCopy) {
+  Begin(3, OldCluster());
+  const ObjectId lost = *cluster_->client(0).Put(large_);
+  ASSERT_TRUE(cluster_->client(1).Get(lost, kSoon));
+  Client other = cluster_->client(2);
+  cluster_->Stop(0);
+  EXPECT_TRUE(Eventually([&] { return other.Info(lost, kSoon)->holders.size() == 1; }));
+  EXPECT_EQ(other.WaitGone({{lost}}, {.timeout = 50ms}), std::vector<ObjectId>{});
+  auto told = std::async(std::launch::async, [&] { return other.WaitGone({{lost}}, kSoon); });
+  cluster_->Stop(1);
+  EXPECT_EQ(told.get(), std::vector{lost});
 }
 
 TEST_F(OwnedTest, AnIdMayBeOwnedBeforeItsObjectExists) {

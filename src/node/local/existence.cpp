@@ -19,9 +19,9 @@ void Existence::Watch(Watched& watched) {
         watched.failed &= location.kind == protocol::LocationKind::kGone;
         if (complete) {
           watched.places.insert(location.node);
-          watched.gone = false;
-        } else {
-          watched.places.erase(location.node);
+          watched.gone = watched.lost = false;
+        } else if (watched.places.erase(location.node) > 0) {
+          watched.lost = location.kind == protocol::LocationKind::kGone && watched.places.empty();
         }
         Look(watched);
       },
@@ -62,6 +62,17 @@ std::optional<ObjectId> Existence::Missing(std::size_t count) const {
     --left;
   }
   return left < count ? gone : std::nullopt;
+}
+
+std::vector<std::uint32_t> Existence::Gone() const {
+  std::vector<std::uint32_t> places;
+  for (std::size_t place = 0; place < watched_.size(); ++place) {
+    const Watched& watched = watched_[place];
+    if (watched.gone || (watched.lost && !watched.exists)) {
+      places.push_back(static_cast<std::uint32_t>(place));
+    }
+  }
+  return places;
 }
 
 std::vector<std::uint32_t> Existence::Existing() const {

@@ -1,4 +1,5 @@
-// Existence: which of several objects are complete somewhere, on a node or in the directory.
+// Existence: which of several objects are complete somewhere, on a node or in the directory, and
+// which were and are no more.
 //
 // Decides: nothing. Is told: by the objects' shards, where they are; asks the store here. While it
 // lives the shards tell it. On the node's loop only.
@@ -30,6 +31,9 @@ class Existence {
   std::optional<ObjectId> Missing(std::size_t count) const;
   // Their places in the list, in order.
   std::vector<std::uint32_t> Existing() const;
+  // Those that were deleted, or of which the call was told that nobody owns them, or whose last
+  // complete copy was lost; likewise.
+  std::vector<std::uint32_t> Gone() const;
 
  private:
   struct Watched {
@@ -37,6 +41,7 @@ class Existence {
     std::set<NodeId> places;  // of complete copies; the directory's is kNoNode
     bool exists = false;
     bool gone = false;            // deleted, or nobody owns it
+    bool lost = false;            // so was its last complete copy, and none came since
     bool failed = false;          // nobody will make it: a Get does not wait
     std::shared_ptr<void> watch;  // last: it changes the others
   };

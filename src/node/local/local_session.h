@@ -121,6 +121,7 @@ class LocalSession : public LocalClients::Member,
   Handled Reduce(const local::Reduce& body, ObjectId target, CallPtr call, local::Answer& answer);
   Handled Subscribe(Id id, ObjectId object);
   Handled WaitExists(const local::WaitExists& body, CallPtr call, local::Answer& answer);
+  Handled WaitGone(const local::WaitGone& body, CallPtr call, local::Answer& answer);
   Handled Identify(local::Answer& answer);
   Handled Drain(CallPtr call, local::Answer& answer);
   Handled Why(ObjectId object, CallPtr call, local::Answer& answer);
@@ -147,7 +148,7 @@ class LocalSession : public LocalClients::Member,
   bool ended_ = false;  // the connection is gone; pins may be left
   std::unordered_map<Id, CallPtr> calls_;
   std::unordered_map<Id, Entry> entries_;  // by the request that made them
-  std::size_t watched_ = 0;                // objects, of all WaitExists and GetMany
+  std::size_t watched_ = 0;                // objects, of all WaitExists, WaitGone and GetMany
   std::unordered_map<Id, std::weak_ptr<JointGets>> joint_gets_;  // by the client's number
   ProcessPins process_pins_;
 };

@@ -86,6 +86,26 @@ LocalSession::Handled LocalSession::WaitExists(const local::WaitExists& body, Ca
   co_return Result<void>();
 }
 
+LocalSession::Handled LocalSession::WaitGone(const local::WaitGone& body, CallPtr call,
+                                             local::Answer& answer) {
+  CO_TRY_ASSIGN(std::vector<ObjectId> objects, ReadObjects(body.objects(), wire::kMaxObjects));
+  const std::uint32_t limit = clients().limits().pins;
+  if (pins() + objects.size() > limit) co_return std::unexpected(TooMany("pins", limit));
+  const Counted<> counted(watched_, objects.size());
+  call->only_if_owned = body.only_if_owned();
+  const Existence existence(operations_, std::move(objects), *call);
+  bool in_time = true;
+  while (existence.Gone().empty() && in_time && !call->cancelled) {
+    in_time = co_await call->changed.Wait(call->deadline);
+  }
+  if (call->cancelled) {
+    co_return std::unexpected(Error(ErrorCode::kCancelled, "the wait was cancelled"));
+  }
+  for (const std::uint32_t place : existence.Gone()) answer.mutable_existing()->add_places(place);
+  answer.mutable_existing();
+  co_return Result<void>();
+}
+
 LocalSession::Handled LocalSession::Identify(local::Answer& answer) {
   const std::uint64_t id = operations_.cluster_id();
   if (id == 0) {

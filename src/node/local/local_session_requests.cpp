@@ -127,6 +127,8 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
       return Reduce(request.reduce(), object, std::move(call), answer);
     case local::Request::kWaitExists:
       return WaitExists(request.wait_exists(), std::move(call), answer);
+    case local::Request::kWaitGone:
+      return WaitGone(request.wait_gone(), std::move(call), answer);
     case local::Request::kIdentify:
       return Identify(answer);
     case local::Request::kDrain:
