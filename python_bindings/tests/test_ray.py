@@ -301,20 +301,3 @@ def test_hoplite_alone_is_enough_to_import() -> None:
             [sys.executable, "-c", program], capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == says
-
-
-def test_a_daemon_that_is_not_ready_in_time_says_what_it_was_doing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "program"
-    program.write_text('#!/bin/sh\necho "$HOPLITE_LOG: reserves memory" >&2\nexec sleep 5\n')
-    program.chmod(0o700)
-    monkeypatch.setenv("HOPLITE_PROGRAM", str(program))
-    monkeypatch.delenv("HOPLITE_LOG", raising=False)
-    monkeypatch.setattr(hoplite.ray._daemon, "START_TIMEOUT", 1.0)
-    log = tmp_path / "log"
-    daemon = hoplite.ray._daemon.Daemon(lambda: ["node"], log)
-    wait_until(lambda: log.exists() and log.read_text() != "", "it says something")
-    with pytest.raises(hoplite.UnavailableError, match=r"within 1 s: info: reserves memory .*log"):
-        daemon.ready()
-    daemon._given_up = True

@@ -5,13 +5,12 @@ Ray node for its Hoplite node. Ray restarts them; they belong to the driver and 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import ray
 
-from hoplite.ray._daemon import Daemon
+from hoplite._host import Host
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,16 @@ class Place:
         keeper, which Ray restarts under the same id: that of an earlier init has other nodes."""
         return self.session / "hoplite" / f"{self.job}-{actor_id}.directory"
 
-    def socket(self, node_id: str) -> Path:
-        """Hosts, or Ray nodes of one host, may share the folder: the node is in the name. No longer
-        than ``sockets/plasma_store``, Ray's own: Unix allows 107 bytes, and Ray checks."""
-        name = hashlib.blake2b(f"{self.job}-{node_id}".encode(), digest_size=6).hexdigest()
-        return self.session / "hoplite" / name
+    def host(self, address: str = "") -> Host:
+        """The sockets' paths are no longer than ``sockets/plasma_store``, Ray's own: Ray checks."""
+        return Host(self.cluster, address, self.session / "hoplite", self.session / "logs")
 
-    def log(self, name: str) -> Path:
-        """Where that daemon writes what goes wrong."""
-        return self.session / "logs" / f"hoplite-{self.job}-{name}.log"
+    def socket(self, node_id: str) -> Path:
+        return self.host().socket(node_id)
+
+    def log(self, name: str) -> str:
+        """The name of that process's log."""
+        return f"{self.job}-{name}"
 
 
 class DirectoryKeeper:
@@ -67,14 +67,13 @@ class DirectoryKeeper:
     """
 
     def __init__(self, host: str, orphan_grace: float) -> None:
-        self._place = place = Place.of_this_process()
-        self._host = host
-        self._orphan_grace = f"{round(orphan_grace * 1000)}ms"
+        place = Place.of_this_process()
         self._wanted: set[str] = set()
         self._asked = asyncio.Event()
         self._address_file = place.address_file(ray.get_runtime_context().get_actor_id())
         self._address_file.parent.mkdir(parents=True, exist_ok=True)
-        self._daemon = Daemon(self._arguments, place.log("directory"))
+        grace = f"--orphan-grace={round(orphan_grace * 1000)}ms"
+        self._daemon = place.host(host).keep_directory(self._had, place.log("directory"), grace)
 
     async def address(self) -> str:
         said = await asyncio.to_thread(self._daemon.ready)
@@ -94,13 +93,9 @@ class DirectoryKeeper:
         wanted, self._wanted = sorted(self._wanted), set()
         return wanted
 
-    def _arguments(self) -> list[str]:
-        arguments = ["directory", f"--cluster={self._place.cluster}"]
-        arguments.append(f"--orphan-grace={self._orphan_grace}")
-        if self._address_file.exists():
-            # Nodes know it: it asks them what they hold.
-            return [*arguments, f"--listen={self._address_file.read_text()}"]
-        return [*arguments, f"--listen={_any_port(self._host)}", "--recovery-window=0ms"]
+    def _had(self) -> str | None:
+        """Nodes know that address: a directory there asks them what they hold."""
+        return self._address_file.read_text() if self._address_file.exists() else None
 
 
 class NodeKeeper:
@@ -108,18 +103,10 @@ class NodeKeeper:
 
     def __init__(self, node_id: str, host: str, directory: str, memory: str) -> None:
         place = Place.of_this_process()
-        arguments = [
-            "node",
-            f"--cluster={place.cluster}",
-            f"--directory={directory}",
-            f"--listen={_any_port(host)}",
-            f"--socket={place.socket(node_id)}",
-            f"--memory={memory}",
-            f"--name=ray-{node_id[:12]}",
-        ]
-        place.socket(node_id).parent.mkdir(parents=True, exist_ok=True)
-        log = place.log(f"node-{node_id[:12]}")
-        self._daemon = Daemon(lambda: arguments, log)
+        short = node_id[:12]
+        self._daemon = place.host(host).keep_node(
+            node_id, directory, memory, f"ray-{short}", place.log(f"node-{short}")
+        )
 
     def ready(self) -> None:
         """Returns when the node runs."""
@@ -128,7 +115,3 @@ class NodeKeeper:
     def tokens(self, count: int) -> tuple[None, ...]:
         """So many results that hold nothing (_tokens.py)."""
         return (None,) * count
-
-
-def _any_port(host: str) -> str:
-    return f"[{host}]:0" if ":" in host else f"{host}:0"

@@ -1,0 +1,69 @@
+"""The processes of a cluster on one host: where their sockets and logs are, and how they are
+started and kept running. A runtime (`hoplite.ray`) says which cluster that is, and which of its own
+processes keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplite._daemon import Daemon
+
+
+@dataclass(frozen=True)
+class Host:
+    """The part of one host in the cluster of that name. Hosts may share the folders, and a host may
+    have several nodes: their names tell them apart."""
+
+    cluster: str
+    #: Its address, to which others connect.
+    address: str
+    #: Folders, which may not exist yet.
+    sockets: Path
+    logs: Path
+
+    def socket(self, node: str) -> Path:
+        """Where clients attach to the node that the cluster's runtime knows by this text. The name
+        has 12 bytes: the path of a Unix socket may have 107."""
+        name = hashlib.blake2b(f"{self.cluster}-{node}".encode(), digest_size=6).hexdigest()
+        return self.sockets / name
+
+    def log(self, name: str) -> Path:
+        """Where the process of that name writes what goes wrong."""
+        return self.logs / f"hoplite-{name}.log"
+
+    def keep_directory(self, listen: Callable[[], str | None], log: str, *arguments: str) -> Daemon:
+        """The cluster's directory, kept running by this process. `listen` gives the address that it
+        had; None: it is new, and nobody has to tell it what there is."""
+
+        def all_arguments() -> list[str]:
+            address = listen()
+            told = [f"--listen={address or any_port(self.address)}"]
+            if address is None:
+                told.append("--recovery-window=0ms")
+            return ["directory", f"--cluster={self.cluster}", *told, *arguments]
+
+        return Daemon(all_arguments, self.log(log))
+
+    def keep_node(self, node: str, directory: str, memory: str, name: str, log: str) -> Daemon:
+        """A node at ``socket(node)``, kept running by this process. `directory`: HOST:PORT; `name`:
+        unique in the cluster."""
+        socket = self.socket(node)
+        socket.parent.mkdir(parents=True, exist_ok=True)
+        arguments = [
+            "node",
+            f"--cluster={self.cluster}",
+            f"--directory={directory}",
+            f"--listen={any_port(self.address)}",
+            f"--socket={socket}",
+            f"--memory={memory}",
+            f"--name={name}",
+        ]
+        return Daemon(lambda: arguments, self.log(log))
+
+
+def any_port(address: str) -> str:
+    """HOST:PORT of a port that is free."""
+    return f"[{address}]:0" if ":" in address else f"{address}:0"
