@@ -68,7 +68,7 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
         Error(ErrorCode::kTimeout, "no connection to the node at " + path + " in time"));
   }
   // It goes after the lock: its end waits for its reader, whose functions may be coming here.
-  const std::shared_ptr<client::Connection> before = Current();
+  std::shared_ptr<client::Connection> before = Current();
   const TimedMutexLock lock(AlreadyLocked(), mutex);
   if (path.empty() || closed || !before->lost()) return before;
   const client::Uninterrupted attaching;

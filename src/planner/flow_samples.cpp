@@ -81,6 +81,12 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time now) {
   return has >= sample.had;
 }
 
+bool FlowSamples::IsDue(Duration interval, Time now) {
+  if (now < due_) return false;
+  due_ = now + interval;
+  return true;
+}
+
 FlowSamples::Rate FlowSamples::RateOf(NodeId receiver, const CopyTable& table) const {
   const auto sample = samples_.find(receiver);
   const Feed* feed = FeedOf(table.Find(receiver), table);

@@ -25,6 +25,8 @@ class FlowSamples {
 
   // The receiver's marks in the table are news. True: RateOf has a new answer.
   bool Note(NodeId receiver, const CopyTable& table, Time now);
+  // Sources may be compared once more: true once in so long.
+  bool IsDue(Duration interval, Time now);
   // Over the last 100 ms or so that are known, through the grant that feeds the receiver now.
   Rate RateOf(NodeId receiver, const CopyTable& table) const;
 
@@ -40,6 +42,7 @@ class FlowSamples {
   };
 
   std::map<NodeId, Sample> samples_;
+  Time due_{};
 };
 
 // Whoever feeds the first of its stripes; null if nobody does. Of several groups: who feeds all that

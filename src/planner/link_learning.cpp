@@ -1,7 +1,6 @@
 #include "planner/link_learning.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 namespace hoplite::planner {
@@ -9,25 +8,47 @@ namespace {
 
 // Streams of a source whose rates are above this part of the fastest one share the source's link.
 constexpr double kAsFast = 0.75;
+// Whose link is used up to this part has nothing to gain elsewhere; nor has a source's.
+constexpr double kUsedUp = 0.75;
+
+// 0: it isn't known what the link carries.
+bool IsUsedUp(double rate, double carries) { return carries > 0 && rate > kUsedUp * carries; }
+
+double CarriedBy(NodeId node, const NodeTable& nodes) {
+  const NodeRecord* record = nodes.Find(node);
+  return record != nullptr ? record->carries : 0;
+}
+
+double SentBy(NodeId node, const NodeTable& nodes) {
+  const NodeRecord* record = nodes.Find(node);
+  return record != nullptr ? record->sends : 0;
+}
 
 }  // namespace
 
-std::vector<double> LinkLearning::RatesFrom(NodeId source) const {
-  std::vector<double> rates;
+std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
+                                                          const NodeTable& nodes) const {
+  std::vector<Stream> streams;
   const Copy* copy = table_.Find(source);
-  if (copy == nullptr) return rates;
+  if (copy == nullptr) return streams;
   for (const GrantId grant : copy->flow().serving) {
     const NodeId receiver = table_.grants().at(grant).receiver;
-    rates.push_back(samples_.RateOf(receiver, table_).bytes_per_second);
+    const double rate = samples_.RateOf(receiver, table_).bytes_per_second;
+    streams.push_back({rate, IsUsedUp(rate, CarriedBy(receiver, nodes))});
   }
-  return rates;
+  return streams;
 }
 
 double LinkLearning::Learn(NodeId receiver, double in_all, NodeTable& nodes) const {
   const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
   const NodeId source = FeedOf(table_.Find(receiver), table_)->source;
-  const std::vector<double> rates = RatesFrom(source);
-  const double sent = std::accumulate(rates.begin(), rates.end(), 0.0);
+  const std::vector<Stream> streams = StreamsOf(source, nodes);
+  double sent = 0;
+  double most = 0;
+  for (const Stream& stream : streams) {
+    sent += stream.rate;
+    most = std::max(most, stream.rate);
+  }
   nodes.NoteProven(receiver, own.bytes_per_second);
   nodes.NoteSent(source, sent, false);
   if (!own.ready) return 0;
@@ -37,12 +58,17 @@ double LinkLearning::Learn(NodeId receiver, double in_all, NodeTable& nodes) con
     nodes.NoteWay(from, to, own.bytes_per_second);
     return 0;
   }
-  const auto as_fast = [most = rates.empty() ? 0.0 : std::ranges::max(rates)](double rate) {
-    return rate > kAsFast * most;
-  };
-  if (!joint_ && as_fast(own.bytes_per_second) && std::ranges::count_if(rates, as_fast) >= 2) {
-    nodes.NoteSent(source, sent, true);
-    return 0;
+  // Of streams that share a source one says something of its receiver only if that has less than it
+  // could have, although the source could send more.
+  const bool explained = IsUsedUp(own.bytes_per_second, CarriedBy(receiver, nodes));
+  if (!joint_ && table_.group_count() == 1 && streams.size() > 1 && !explained) {
+    const auto shares = [&](const Stream& stream) {
+      return stream.rate > kAsFast * most && !stream.explained;
+    };
+    if (own.bytes_per_second > kAsFast * most && std::ranges::count_if(streams, shares) >= 2) {
+      nodes.NoteSent(source, sent, true);
+    }
+    if (SentBy(source, nodes) == 0 || IsUsedUp(sent, SentBy(source, nodes))) return 0;
   }
   const double carries = std::max(own.bytes_per_second, in_all);
   nodes.NoteCarried(receiver, carries);

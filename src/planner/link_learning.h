@@ -25,8 +25,12 @@ class LinkLearning {
   double Learn(NodeId receiver, double in_all, NodeTable& nodes) const;
 
  private:
+  struct Stream {
+    double rate = 0;
+    bool explained = false;  // by what the receiver's own link is known to carry
+  };
   // To all receivers of that source.
-  std::vector<double> RatesFrom(NodeId source) const;
+  std::vector<Stream> StreamsOf(NodeId source, const NodeTable& nodes) const;
 
   const CopyTable& table_;
   const FlowSamples& samples_;

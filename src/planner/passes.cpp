@@ -27,6 +27,8 @@ bool SomebodyLost(const CopyTable& table) {
 
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows = !record.table.somebody_parked() && record.table.starved().empty();
+  const bool due = record.samples && record.samples->IsDue(options_.keeps_source / 3, clock_.now());
+  if (flows && !due && !record.slow_relays.OrEmpty().busy()) return;
   const bool differ = LinksDiffer(record);
   if (flows && !differ && !record.slow_relays.OrEmpty().busy()) return;
   if (Gathers(id, record)) return;
@@ -40,6 +42,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   std::optional<Measured> unequal;
   if (differ && !record.table.forest()) {
     unequal.emplace(nodes_, record.samples.OrEmpty(), options_.keeps_source);
+    record.slow_relays.reset();
   }
   const PassRules rules{.now = clock_.now(),
                         .link = nodes_.link(),
@@ -54,7 +57,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
     record.gathers_until = clock_.now() + apart;
   }
   if (unequal) selector.Improve();
-  if (record.slow_relays && !unequal) record.slow_relays->Act(record.table, selector, clock_.now());
+  if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
     post_.Send(made.what.receiver,

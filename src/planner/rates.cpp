@@ -138,7 +138,10 @@ double Rates::Given(const Node& holder) const {
 
 double Rates::Expected(const Node& holder, NodeId receiver_id) const {
   const Node& receiver = of(receiver_id);
-  const double passes = holder.needs_source ? holder.comes : kNoLimit;
+  double passes = holder.needs_source ? holder.comes : kNoLimit;
+  // What the receiver leaves at the source that both have goes to the one that it goes behind.
+  const bool siblings = holder.source != kNoNode && holder.source == receiver.source;
+  if (siblings) passes = std::min(holder.wants, holder.comes + receiver.comes);
   return std::min({receiver.wants, Spare(holder, receiver_id), passes, WayTo(receiver, holder)});
 }
 
@@ -170,12 +173,7 @@ bool Rates::IsWorthAMove(NodeId receiver_id, NodeId holder_id) const {
   const Node& receiver = of(receiver_id);
   const Node& holder = of(holder_id);
   const double now = receiver.comes;
-  double then = Expected(holder, receiver_id);
-  // What it leaves at the source that both have goes to the one that it goes behind.
-  if (holder.needs_source && holder.source == receiver.source) {
-    const double passes = std::min(holder.wants, holder.comes + now);
-    then = std::max(then, std::min({receiver.wants, Spare(holder, receiver_id), passes}));
-  }
+  const double then = Expected(holder, receiver_id);
   if (then < kAlike * now) return false;
   const auto missing = static_cast<double>(Missing(receiver_id));
   const double saves = missing / std::max(now, 0.05 * receiver.wants) - missing / then;
