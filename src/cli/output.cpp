@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/ring.h"
 #include "cli/tree.h"
 
@@ -119,10 +120,10 @@ std::string OwnersText(const ObjectInfo& object) {
                                   : "by nobody, ever: it stays until it is deleted";
   }
   if (object.owners == 0) return "by nobody any more";
-  const std::string by = "by clients of " + Count(object.owners, "node");
+  std::string by = "by clients of " + Count(object.owners, "node");
   if (!object.grace) return by;
   if (object.grace->count() == 0) return by + ", until these have died";
-  return fmt::format("{}, until {} s after these have died", by, object.grace->count() / 1e3);
+  return fmt::format("{}, until {} s after these have died", by, ToSeconds(*object.grace));
 }
 
 std::string NumberText(const RegisterNumber& number) {
@@ -279,7 +280,7 @@ Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
                    {"in_directory", object.in_directory},
                    {"ever_owned", object.ever_owned},
                    {"owners", object.owners},
-                   {"grace", object.grace ? Json(object.grace->count() / 1e3) : Json()},
+                   {"grace", object.grace ? Json(ToSeconds(*object.grace)) : Json()},
                    {"register", object.as_register ? ToJson(*object.as_register) : Json()},
                    {"holders", HoldersOf(object)},
                    {"transfers", Json::array()},

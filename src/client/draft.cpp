@@ -6,6 +6,7 @@
 #include <hoplite/draft.h>
 
 #include "base/try.h"
+#include "client/convert.h"
 #include "client/copy_forward.h"
 #include "client/draft_impl.h"
 #include "client/interruption.h"
