@@ -90,9 +90,8 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
 // Of several objects, and of the parts of a reduction, no shard sees all that its links carry.
 bool Passes::LinksDiffer(const ObjectRecord& record) const {
   if (!HasLinksAlone(record) || record.table.group_count() > 1) return false;
-  return !record.table.grants().empty() || record.table.somebody_parked()
-             ? Rates::Differ(record.table, nodes_)
-             : false;
+  const bool flows = !record.table.grants().empty() || record.table.somebody_parked();
+  return flows && Rates::Differ(record.table, nodes_);
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {

@@ -107,11 +107,9 @@ void Rates::Share(NodeId holder_id, const FlowSamples& samples) {
     receiver.comes = std::min({receiver.wants, left, passes, WayTo(receiver, holder)});
     left -= receiver.comes;
     const FlowSamples::Rate seen = samples.RateOf(id, table_);
-    receiver.seen = seen.bytes_per_second > 0;
+    if (seen.bytes_per_second == 0) continue;
     if (seen.ready) receiver.comes = std::max(receiver.comes, kSeen * seen.bytes_per_second);
-    if (receiver.seen) {
-      receiver.comes = std::min(receiver.comes, kMayGrow * seen.bytes_per_second);
-    }
+    receiver.comes = std::min(receiver.comes, kMayGrow * seen.bytes_per_second);
   }
 }
 

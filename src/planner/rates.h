@@ -72,8 +72,7 @@ class Rates {
     int rate_class = 0;
     bool needs_source = true;
     NodeId source = kNoNode;
-    double comes = 0;   // what it gets from there, as planned or seen
-    bool seen = false;  // over 100 ms
+    double comes = 0;  // what it gets from there, as planned or seen
     std::uint32_t hops = 0;
     std::vector<NodeId> serves;
   };
