@@ -8,51 +8,19 @@ nodes and the directory are on the testbed's hosts. S/B is one bare stream of th
 
 import argparse
 import concurrent.futures
-import contextlib
-import json
 import pathlib
 import statistics
-import subprocess
 import tempfile
 import time
 
 import hosts
-import hoplite
 import numpy as np
 from bare import Bare
+from members import cluster
 from operations import Operation, format_rate, format_size, parse_size
 from transfers import MIB
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def started(command):
-    """A member that says when it is ready, and what it said."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    return process, json.loads(process.stdout.readline())
-
-
-@contextlib.contextmanager
-def cluster(bed, program, memory, folder):
-    """One client of a node on each host."""
-    processes, clients = [], []
-    try:
-        directory, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0",
-                                                       "--recovery-window=0", "--json"))
-        processes.append(directory)
-        for number, host in enumerate(bed.hosts):
-            socket = f"{folder}/{number}.sock"
-            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={memory}",
-                                           f"--directory={ready['address']}", f"--socket={socket}", "--json"))
-            processes.append(node)
-            clients.append(hoplite.connect(socket))
-        yield clients
-    finally:
-        for client in clients:
-            client.close()
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
 
 
 def read(channel, version, after):

@@ -10,7 +10,6 @@ the way between, or of the fallen link.
 
 import argparse
 import concurrent.futures
-import contextlib
 import dataclasses
 import json
 import pathlib
@@ -45,6 +44,11 @@ class Case:
         if self.between and host % 2 == 1:
             rate = min(rate, self.between)
         return self.size / (rate * MBIT)
+
+    def words(self, number):
+        """What the node on this host is told of its link and site."""
+        site = ["--site", f"site {number % 2}"] if self.between else []
+        return [*site, "--link-rate", f"{self.rates[number]}mbit"] if self.told else site
 
     def whole_by(self):
         """The rate by which the whole broadcast is judged, if not each receiver is by its own link."""
@@ -113,39 +117,6 @@ def simulate_all(options):
         print(f"| {name} | {statistics.mean(figures):.2f} | {max(figures):.2f} |", flush=True)
 
 
-def started(command):
-    """A member that says when it is ready, and what it said."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    return process, json.loads(process.stdout.readline())
-
-
-@contextlib.contextmanager
-def cluster(bed, program, case, folder):
-    """One client of a node on each host."""
-    import hoplite  # noqa: PLC0415 - the simulated cases need no package
-
-    processes, clients = [], []
-    try:
-        directory, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0",
-                                                       "--recovery-window=0", "--json"))
-        processes.append(directory)
-        for number, host in enumerate(bed.hosts):
-            socket = f"{folder}/{number}.sock"
-            words = ["--site", f"site {number % 2}"] if case.between else []
-            words += ["--link-rate", f"{case.rates[number]}mbit"] if case.told else []
-            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={4 * case.size}",
-                                           f"--directory={ready['address']}", f"--socket={socket}", "--json", *words))
-            processes.append(node)
-            clients.append(hoplite.connect(socket))
-        yield clients
-    finally:
-        for client in clients:
-            client.close()
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
-
-
 def broadcast(bed, case, clients, id):
     """What each receiver waited, and the whole."""
     source, *receivers = clients
@@ -174,14 +145,15 @@ def broadcast(bed, case, clients, id):
 
 def run(options, case):
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
-    from hoplite import ObjectId  # noqa: PLC0415
+    from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
+    from members import cluster  # noqa: PLC0415
 
     between = f"{case.between}mbit" if case.between else None
     with (tempfile.TemporaryDirectory() as folder,
           hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between) as bed):
         for host, rate in zip(bed.hosts, case.rates):
             bed.reshape(host, f"{rate}mbit")
-        with cluster(bed, options.programs / "hoplite", case, folder) as clients:
+        with cluster(bed, options.programs / "hoplite", 4 * case.size, folder, case.words) as clients:
             figures = []
             for number in range(options.rounds):
                 before = bed.crossed()

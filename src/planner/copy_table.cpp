@@ -301,14 +301,14 @@ StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) co
     StripeMask open = chain.stripes & ~copy->final_stripes();
     for (const bool lost : {false, true}) {  // a lost feed counts where there is no other
       for (const Feed& feed : copy->flow().feeds) {
-        if (feed.lost() != lost || (feed.stripes & open) == 0) continue;
         const StripeMask part = feed.stripes & open;
+        if (feed.lost() != lost || part == 0) continue;
         if (feed.moving()) {
           const NodeId other = lost ? feed.fallback : feed.lost_source;
           if (other != kNoNode) chains.push_back({other, part, chain.steps + 1});
         }
         const NodeId source = SourceOf(feed);
-        if (source != kNoNode) chains.push_back({source, feed.stripes & open, chain.steps + 1});
+        if (source != kNoNode) chains.push_back({source, part, chain.steps + 1});
         open &= ~feed.stripes;
       }
     }

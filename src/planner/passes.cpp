@@ -28,9 +28,10 @@ bool SomebodyLost(const CopyTable& table) {
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows = !record.table.somebody_parked() && record.table.starved().empty();
   const bool due = record.samples && record.samples->IsDue(options_.keeps_source / 3, clock_.now());
-  if (flows && !due && !record.slow_relays.OrEmpty().busy()) return;
+  const bool rests = flows && !record.slow_relays.OrEmpty().busy();
+  if (rests && !due) return;
   const bool differ = LinksDiffer(record);
-  if (flows && !differ && !record.slow_relays.OrEmpty().busy()) return;
+  if (rests && !differ) return;
   if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
   const bool rings = record.joint || record.table.group_count() > 1;

@@ -6,6 +6,7 @@
 #include "planner/source_selector.h"
 
 namespace hoplite::planner {
+
 std::vector<NodeId> SourceSelector::FasterFirst() const {
   std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
   std::ranges::sort(keys, {}, [&](const ParkedKey& key) {
@@ -67,7 +68,10 @@ bool SourceSelector::MayFeed(NodeId receiver, NodeId source, StripeMask need) co
 
 void SourceSelector::Improve() {
   TurnTo(0);
-  rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples);
+  // What was granted since they were computed feeds others, too.
+  if (!decisions_.empty()) {
+    rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples);
+  }
   std::vector<NodeId> fed;
   for (const ProgressKey& key : table_.feeding(group_)) fed.push_back(key.node);
   std::ranges::sort(fed, {}, [&](NodeId node) {
