@@ -76,10 +76,10 @@ NodeId BlockedPairs::ThirdFor(NodeId receiver, NodeId source, const NodeTable& n
   return thirds[turn % thirds.size()];
 }
 
-void BlockedPairs::NoteThird(const ObjectId& object, NodeId third, Time now) {
+void BlockedPairs::NoteThird(Version version, NodeId third, Time now) {
   thirds_.Expire(now);
   if (thirds_.entries().size() >= kMostPairs) thirds_.Expire(thirds_.next(), 1);
-  thirds_.Insert({object, third}, now + kThirdFor);
+  thirds_.Insert({version, third}, now + kThirdFor);
 }
 
 void BlockedPairs::AddTo(Digest& digest) const {

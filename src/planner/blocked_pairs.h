@@ -2,9 +2,8 @@
 // (R68).
 //
 // Decides: how long such a pair is left alone; who of the members might stand between the two, and
-// that nobody helps a helper. Is
-// told: that a receiver could not connect, that it did, that a node has a new session. Must never:
-// say anything of a source that others reach. A value type; bounded.
+// that nobody helps a helper. Is told: that a receiver could not connect, that it did, that a node
+// has a new session. Must never: say anything of a source that others reach. A value type; bounded.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,6 @@
 #include <set>
 #include <string>
 #include <utility>
-
-#include <hoplite/object_id.h>
 
 #include "base/digest.h"
 #include "base/ids.h"
@@ -44,10 +41,10 @@ class BlockedPairs {
   // and is `fit`: another one each time that the pair was tried in vain. kNoNode: there is none.
   NodeId ThirdFor(NodeId receiver, NodeId source, const NodeTable& nodes, Time now,
                   const std::function<bool(NodeId)>& fit) const;
-  // The third was told to get a copy of the object for another's sake, and may still be at it.
-  void NoteThird(const ObjectId& object, NodeId third, Time now);
-  bool IsThird(const ObjectId& object, NodeId node, Time now) const {
-    return thirds_.Contains({object, node}, now);
+  // The third was told to get a copy of this version for another's sake, and may still be at it.
+  void NoteThird(Version version, NodeId third, Time now);
+  bool IsThird(Version version, NodeId node, Time now) const {
+    return thirds_.Contains({version, node}, now);
   }
   bool empty() const { return pairs_.empty(); }
   void AddTo(Digest& digest) const;
@@ -66,7 +63,7 @@ class BlockedPairs {
 
   std::map<Pair, Blocked> pairs_;
   Expiring<Pair> kept_;  // until when each is remembered
-  Expiring<std::pair<ObjectId, NodeId>> thirds_;
+  Expiring<std::pair<Version, NodeId>> thirds_;
 };
 
 }  // namespace hoplite::planner

@@ -218,13 +218,14 @@ void Transfers::HelpBlocked(const ObjectId& id, ObjectRecord& record) {
   const auto fit = [&](NodeId node) { return record.table.Find(node) == nullptr; };
   for (const NodeId node : Parked(record.table)) {
     // Two thirds that can't reach the holder would help each other for ever.
-    if (record.table.Find(node)->helped || pairs_.IsThird(id, node, clock_.now())) continue;
+    if (record.table.Find(node)->helped || pairs_.IsThird(record.version, node, clock_.now()))
+      continue;
     const NodeId holder = HolderOutOfReach(record, node);
     if (holder == kNoNode || HasSource(record, node)) continue;
     const NodeId third = pairs_.ThirdFor(node, holder, nodes_, clock_.now(), fit);
     if (third == kNoNode) continue;
     record.table.Edit(node, [](Copy& receiver) { receiver.helped = true; });
-    pairs_.NoteThird(id, third, clock_.now());
+    pairs_.NoteThird(record.version, third, clock_.now());
     post_.Send(third, TakeCopy{id, record.version});
   }
 }

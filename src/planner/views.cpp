@@ -96,11 +96,15 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
   view.inlined = record.inline_bytes != nullptr;
   const Waiting& waiting = record.waiting();
   const std::string absent = record.exists() ? "" : WhyAbsent(nodes, record, told);
-  // First, for who asks why: a Get at the same node waits for the same.
   for (const PendingCreate& create : waiting.creates) {
     view.waiters.push_back({create.node, nodes.NameOf(create.node), WhyPutWaits(nodes, record)});
   }
+  // A Get waits for what a Put at the same node waits for: the node waits once.
+  const auto puts = [&](NodeId node) {
+    return std::ranges::any_of(waiting.creates, [&](const auto& put) { return put.node == node; });
+  };
   for (const Asking& one : waiting.locates) {
+    if (puts(one.node)) continue;
     view.waiters.push_back({one.node, nodes.NameOf(one.node),
                             record.exists() ? "the bytes are on their way" : absent});
   }
@@ -113,7 +117,7 @@ ObjectView View(const Books& books, const ObjectId& id, const ObjectRecord& reco
                               known == nullptr ? 0 : known->bytes_per_second});
     }
     // Who asks again, with its answer on the way, waits once.
-    if (copy.parked() != 0 && !waiting.locates.contains({node})) {
+    if (copy.parked() != 0 && !waiting.locates.contains({node}) && !puts(node)) {
       view.waiters.push_back(
           {node, nodes.NameOf(node), record.exists() ? WhyUnserved(books, record, node) : absent});
     }

@@ -119,6 +119,18 @@ TEST_F(OutOfReach, AThirdThatCannotReachTheHolderEitherIsNotHelped) {
   ExpectAmong("T: takes a copy v1");
 }
 
+// It reads for itself what is put under the same id later.
+TEST_F(OutOfReach, AThirdIsHelpedToAnotherVersion) {
+  Begin();
+  Join("U");
+  Refused("R");
+  Expect("U: takes a copy v1");
+  CancelWant("R").Gone("S").Put("S").Ignore();
+  Get("U").Ignore();
+  Refused("U");
+  ExpectAmong("T: takes a copy v2");
+}
+
 TEST_F(OutOfReach, AReaderThatComesLaterIsHelpedAtOnce) {
   Begin();
   Refused("R").CancelWant("R").Ignore();

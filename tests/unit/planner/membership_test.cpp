@@ -34,6 +34,8 @@ TEST_F(Sessions, APutThatWaitsForAHolderThatIsAwayIsShownWithIt) {
       state_->Find(object_)->waiters.at(0).why,
       "a put of it waits, since S, which has it, does not answer: until that node is back, or "
       "the directory gives it up");
+  Get("R").Ignore();  // waits for the same
+  EXPECT_EQ(state_->Find(object_)->waiters.size(), 1U);
 }
 
 // However many holders there are, and however long their names.
