@@ -1,11 +1,12 @@
-"""Broadcasts over unequal links and between sites: how long receivers wait, against what their own links allow.
+"""Broadcasts over unequal links, and collectives between sites: how long they take, against what the links allow.
 
     sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/unequal.py
     build/python-env/bin/python bench/cluster/unequal.py --simulated --seeds 10
 
 Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
-the way between, or of the fallen link.
+the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts; if all read it, over each way goes
+2 (n - 1) / n of the size.
 """
 
 import argparse
@@ -18,6 +19,8 @@ import statistics
 import subprocess
 import tempfile
 import time
+
+import numpy as np
 
 from transfers import MIB
 
@@ -37,6 +40,7 @@ class Case:
     falls: tuple = ()  # a host, when, and the rate of its link from then on
     dies: tuple = ()  # a host, and when; simulated only
     told: bool = True  # nodes say what their links carry
+    sum: str = ""  # not a broadcast: "reduce" or, if all read the sum, "allreduce"
 
     def bound(self, host):
         """Seconds in which the object can come to this host."""
@@ -54,11 +58,16 @@ class Case:
         """The rate by which the whole broadcast is judged, if not each receiver is by its own link."""
         return self.falls[2] if self.falls else self.between
 
+    def times(self):
+        """How often the size goes over each way."""
+        hosts = len(self.rates)
+        return 2 * (hosts - 1) / hosts if self.sum == "allreduce" else 1
+
     def worst(self, waited, whole):
         """waited: seconds of each receiver; whole: from the first question to the last receiver's end."""
         slow = self.whole_by()
         if slow:
-            return whole / (self.size / (slow * MBIT))
+            return whole / (self.times() * self.size / (slow * MBIT))
         return max(seconds / self.bound(host) for host, seconds in waited.items())
 
 
@@ -82,6 +91,8 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
         Case("a link falls from 200 to 50 after 0.3 s", (200,) * 6, falls=(3, 0.3, 50)),
         Case("two sites of 4, 400 within, 100 between, at once", SITES, apart=0.0, between=100),
         Case("the same, 20 ms apart", SITES, between=100),
+        Case("two sites of 4: a sum of 8", SITES, between=100, sum="reduce"),
+        Case("two sites of 4: a sum of 8 that all read", SITES, between=100, sum="allreduce"),
         Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
 SIMULATED = [*REAL,
              Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
@@ -91,8 +102,12 @@ SIMULATED = [*REAL,
 def simulate(program, case, seed):
     """The figure of one history."""
     most = max(case.rates)
-    command = [program, "sim", "broadcast", "--json", "--latency", "2ms", "--nodes", len(case.rates), "--size", case.size,
-               "--bandwidth", f"{most}mbit", "--apart", f"{case.apart * 1e3:g}ms", "--spread", "2ms", "--seed", seed]
+    command = [program, "sim", case.sum or "broadcast", "--json", "--latency", "2ms", "--nodes", len(case.rates),
+               "--size", case.size, "--bandwidth", f"{most}mbit", "--seed", seed]
+    if case.sum:
+        command += ["--everyone-reads"] if case.sum == "allreduce" else []
+    else:
+        command += ["--apart", f"{case.apart * 1e3:g}ms", "--spread", "2ms"]
     command += [word for rate in case.rates for word in ("--rate", f"{rate}mbit")]
     if case.between:
         command += ["--sites", 2, "--between", f"{case.between}mbit"]
@@ -105,7 +120,7 @@ def simulate(program, case, seed):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
     slow = case.whole_by()
-    return report["seconds"] / (case.size / (slow * MBIT)) if slow else report["stretch"]
+    return case.worst({}, report["seconds"]) if slow else report["stretch"]
 
 
 def simulate_all(options):
@@ -143,6 +158,26 @@ def broadcast(bed, case, clients, id):
     return waited, whole
 
 
+def add_up(case, clients, id, sources):
+    """What each one that reads the sum waited, and the whole."""
+    values = np.ones(case.size // 4, np.float32)
+    for client, source in zip(clients, sources):
+        client.put(values, source)
+    begin = time.monotonic()
+    readers = clients if case.sum == "allreduce" else clients[:1]
+    clients[0].reduce(sources, target=id, timeout=300, everyone_reads=case.sum == "allreduce")
+
+    def get(number, client):
+        assert client.get(id, timeout=300)[0] == len(clients)
+        return number, time.monotonic() - begin
+
+    with concurrent.futures.ThreadPoolExecutor(len(readers)) as threads:
+        waited = dict(threads.map(get, range(len(readers)), readers))
+    for one in (id, *sources):
+        clients[0].delete(one)
+    return waited, max(waited.values())
+
+
 def run(options, case):
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
     from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
@@ -153,11 +188,12 @@ def run(options, case):
           hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between) as bed):
         for host, rate in zip(bed.hosts, case.rates):
             bed.reshape(host, f"{rate}mbit")
-        with cluster(bed, options.programs / "hoplite", 4 * case.size, folder, case.words) as clients:
+        with cluster(bed, options.programs / "hoplite", 6 * case.size, folder, case.words) as clients:
             figures = []
             for number in range(options.rounds):
                 before = bed.crossed()
-                waited, whole = broadcast(bed, case, clients, ObjectId.from_name(f"round {number}"))
+                id, *sources = (ObjectId.from_name(f"round {number}, {one}") for one in range(len(clients) + 1))
+                waited, whole = add_up(case, clients, id, sources) if case.sum else broadcast(bed, case, clients, id)
                 figures.append(case.worst(waited, whole))
                 crossings = ""
                 if case.between:

@@ -181,6 +181,7 @@ std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
   AddLinks(command, *options);
   AddPlan(command, options->world);
   AddFaults(command, options->world);
+  AddUnequalLinks(command, options->world.links);
   command.callback([&chosen, options] { chosen = [options] { return RunSim(*options); }; });
   return options;
 }
@@ -189,7 +190,6 @@ void AddBroadcast(CLI::App& sim, Action& chosen) {
   CLI::App* command = sim.add_subcommand("broadcast", "one object from one node to all others");
   command->footer("\nThe report's lines:\n" + std::string(sim::Legend()));
   sim::Options& world = AddWorld(*command, chosen)->world;
-  AddUnequalLinks(*command, world.links);
   AddDuration(*command, "--apart", world.apart,
               "receivers ask in the order of their numbers, so far apart");
   AddDuration(*command, "--spread", world.spread,

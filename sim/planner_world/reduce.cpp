@@ -32,7 +32,7 @@ ReduceOptions RequestOf(const Options& options, const ObjectId& target) {
 protocol::LinkModel LinkOf(const Options& options) {
   return {.latency = options.latency,
           .overhead = Duration{0},
-          .bytes_per_second = static_cast<double>(options.bytes_per_second)};
+          .bytes_per_second = static_cast<double>(SlowestLink(options))};
 }
 
 // The closed form of the tree that the options ask for; sources that share a node share its link.
@@ -141,7 +141,7 @@ class ReduceHistory {
 // put again, and the work once more. A broadcast to everyone comes on top. A node without memory costs
 // one object more over the link of the node that folds for it, which may do so for all of them.
 std::string TooSlowReduce(const Options& options, double seconds) {
-  const Link link{options.latency, static_cast<double>(options.bytes_per_second)};
+  const Link link{options.latency, static_cast<double>(SlowestLink(options))};
   double plain = PlainSeconds(options);
   if (options.reduce->everyone_gets || options.reduce->everyone_reads) {
     plain += std::min(TreeSeconds(options.nodes, options.size_bytes, link, 1),
@@ -155,7 +155,7 @@ std::string TooSlowReduce(const Options& options, double seconds) {
   const Duration late = options.reduce->straggler + options.reduce->get_spread;
   const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
   const double poor = options.reduce->poor_nodes * static_cast<double>(options.size_bytes) /
-                      static_cast<double>(options.bytes_per_second);
+                      static_cast<double>(SlowestLink(options));
   const double cuts = CutSeconds(options, plain);
   const double allowed = 2 * plain + slow + poor + messages + ToSeconds(options.spread + late) +
                          faults * fault + options.restarts * restart + cuts;
@@ -187,7 +187,7 @@ void Fill(const World& world, Time start, Report& report) {
 double Bound(const Options& options) {
   const double nodes = options.nodes;
   const double once =
-      static_cast<double>(options.size_bytes) / static_cast<double>(options.bytes_per_second);
+      static_cast<double>(options.size_bytes) / static_cast<double>(SlowestLink(options));
   const double hops = options.reduce->everyone_gets ? 2 : 1;
   const double times = options.reduce->everyone_gets ? 2 * (nodes - 1) / nodes : 1;
   return times * once + hops * ToSeconds(options.latency);

@@ -39,6 +39,7 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
   reduction_.emplace(request, coordinator, layout_.stripe_count, options_.reduce->two_trees);
   if (!members_[coordinator].alive) return;
+  reduction_->coordinator.OnSite(members_[coordinator].node.id(), SiteName(coordinator));
   reduction_->asked = true;
   for (const ObjectId& source : request.sources) Say(coordinator, protocol::Subscribe{source});
   Say(coordinator, reduction_->coordinator.Request());

@@ -149,7 +149,8 @@ void AddNode(CLI::App& app, Action& chosen) {
   command->add_option("--cluster", config.cluster, "name of the cluster")->type_name("NAME");
   command
       ->add_option("--site", config.site,
-                   "where the host stands: of each object one stream enters a site")
+                   "where the host stands: of each object one stream enters a site, of each sum "
+                   "one leaves it")
       ->type_name("ZONE/RACK");
   AddRate(*command, "--link-rate", config.link_bytes_per_second,
           "that the host's link carries in each direction, if it is known");

@@ -23,6 +23,7 @@ Settings MakeSettings(const NodeConfig& config) {
   settings.self = RandomNodeId();
   settings.name =
       config.name.empty() ? "node-" + ToString(settings.self).substr(0, 8) : config.name;
+  settings.site = config.site;
   settings.cluster_id = directory::ClusterId(config.cluster, config.directory.size());
   settings.keepalive = config.keepalive;
   settings.stall = config.stall;
@@ -95,7 +96,7 @@ void Assembly::Join() {
   directory->Start({.id = settings.self,
                     .name = settings.name,
                     .address = address,
-                    .site = config.site,
+                    .site = settings.site,
                     .link_bytes_per_second =
                         limited ? config.rate_bytes_per_second : config.link_bytes_per_second},
                    std::move(hooks));

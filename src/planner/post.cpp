@@ -22,6 +22,7 @@ Location Post::LocationOf(const ObjectId& id, const ObjectRecord& record, NodeId
   if (node != kNoNode) location.node_name = nodes_.NameOf(node);
   if (kind == LocationKind::kGone) return location;
   const Copy* copy = record.table.Find(node);
+  location.site = nodes_.SiteOf(node);
   location.producing = copy != nullptr && !copy->complete && copy->final();
   location.layout = record.table.layout();
   location.metadata = record.metadata.OrEmpty();

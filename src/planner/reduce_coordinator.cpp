@@ -56,6 +56,7 @@ void ReduceCoordinator::On(const Location& location, Time now) {
   const bool final = location.kind == LocationKind::kComplete || location.producing;
   if (final || location.kind == LocationKind::kInline) {
     holders_.emplace(location.object, location.node);
+    planner_.OnSite(location.node, location.site);
     planner_.OnHolder(location.object, location.node, location.version, location.layout,
                       location.metadata, now);
   } else {

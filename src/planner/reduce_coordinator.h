@@ -38,6 +38,8 @@ class ReduceCoordinator {
   // What a shard says. False: it concerns no coordinator, and nothing has changed.
   bool Hear(const NodeAction& word, Time now, Events& say);
   void OnHolderGone(const ObjectId& source, NodeId node);
+  // As ReducePlanner's; of others it hears with their places.
+  void OnSite(NodeId node, const std::string& site) { planner_.OnSite(node, site); }
   void OnDeleted(const ObjectId& source) { planner_.OnDeleted(source); }
   void OnFailed(const ObjectId& source, const Error& why) { planner_.OnFailed(source, why); }
   // The node's sessions ended: what goes meanwhile is not told, what is still there is told again.

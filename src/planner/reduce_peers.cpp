@@ -15,6 +15,12 @@ constexpr int kMostDetours = 64;
 
 }  // namespace
 
+const std::string& ReducePeers::SiteOf(NodeId node) const {
+  static const std::string none;
+  const auto known = sites_.find(node);
+  return known == sites_.end() ? none : known->second;
+}
+
 void ReducePeers::BeginPatience() {
   if (!poor_since_) poor_since_ = now_;
 }

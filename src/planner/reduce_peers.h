@@ -1,15 +1,18 @@
 // ReducePeers: what one reduction knows of the nodes that may take part in it: who lacked memory for
-// a partial result, who can't reach whom (R68), and who may fold for another.
+// a partial result, who can't reach whom (R68), who may fold for another, and in which site each is.
 //
 // Decides: who helps; for how long two are kept apart, and all are left alone; how often a plan may
 // end for the sake of two. Is told: who lacked memory, who could not connect to whom, whom the shard
-// named to stand between two. Must never: name a helper that nobody has heard of.
+// named to stand between two, who is in which site. Must never: name a helper that nobody has heard of.
 // A value type; ties break by the order of the sources.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/ids.h"
@@ -23,6 +26,15 @@ class ReducePeers {
  public:
   explicit ReducePeers(NodeId self) : self_(self) {}
   void Advance(Time now) { now_ = now; }
+
+  // --- sites
+  void NoteSite(NodeId node, const std::string& site) { sites_.insert_or_assign(node, site); }
+  const std::string& SiteOf(NodeId node) const;
+  // Those of this node's own site come last, of each other site together.
+  auto SiteOrderOf(NodeId node) const {
+    const std::string& site = SiteOf(node);
+    return std::pair(site == SiteOf(self_), std::string_view(site));
+  }
 
   // --- memory
   void NotePoor(NodeId node) { poor_.insert(node); }
@@ -67,6 +79,7 @@ class ReducePeers {
  private:
   NodeId self_;
   Time now_{};
+  std::map<NodeId, std::string> sites_;
   std::set<NodeId> poor_;
   std::optional<Time> poor_since_;
   Expiring<std::pair<NodeId, NodeId>> blocked_;  // (receiver, source)

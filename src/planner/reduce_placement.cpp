@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "planner/reduce_cost.h"
@@ -227,11 +228,13 @@ std::vector<ReduceMember> ReducePlacement::MembersOf(const std::vector<SourceInd
   return members;
 }
 
-// Those that lacked memory, then by distance from the coordinator, itself last, as every other
-// reduction over the same nodes has them (R39).
+// Those that lacked memory, then site by site (R106), the coordinator's own last; within a site by
+// distance from the coordinator, itself last, as every other reduction over the same nodes has them
+// (R39).
 std::vector<ReduceMember> ReducePlacement::InRingOrder(std::vector<ReduceMember> members) const {
   std::ranges::sort(members, {}, [this](const ReduceMember& member) {
-    return std::pair(!peers_.IsPoor(member.node), Raw(member.node) - Raw(self_) - 1);
+    return std::tuple(!peers_.IsPoor(member.node), peers_.SiteOrderOf(member.node),
+                      Raw(member.node) - Raw(self_) - 1);
   });
   return members;
 }

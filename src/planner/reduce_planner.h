@@ -51,6 +51,8 @@ class ReducePlanner {
   void OnHolder(const ObjectId& source, NodeId node, Version version, const Layout& layout,
                 const std::string& metadata, Time now);
   void OnHolderGone(const ObjectId& source, NodeId node);
+  // The node, which may be the coordinator's own, stands there (R106).
+  void OnSite(NodeId node, const std::string& site) { peers_.NoteSite(node, site); }
   void OnDeleted(const ObjectId& source);
   // Nobody will make the source (R69).
   void OnFailed(const ObjectId& source, const Error& why);

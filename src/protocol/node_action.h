@@ -130,6 +130,7 @@ struct Location {
   Version version;
   NodeId node = kNoNode;
   std::string node_name;
+  std::string site;  // of the node
   LocationKind kind = LocationKind::kPartial;
   bool producing = false;  // partial, but it will be complete without any source
   Layout layout;

@@ -83,6 +83,7 @@ void Write(const protocol::Location& action, v1::NodeAction& to) {
   body.set_producing(action.producing);
   if (action.layout.block_bytes != 0) WriteLayout(action.layout, *body.mutable_layout());
   body.set_metadata(action.metadata);
+  body.set_site(action.site);
 }
 void Write(const protocol::TakeCopy&, v1::NodeAction& to) { to.mutable_take_copy(); }
 void Write(const protocol::InlineFull&, v1::NodeAction& to) { to.mutable_inline_full(); }
@@ -180,6 +181,7 @@ Result<NodeAction> Read(const ActionSubject& of, v1::Location& body) {
     TRY_ASSIGN(action.layout, ReadLayout(body.layout()));
   }
   TRY_ASSIGN(action.metadata, ReadMetadata(*body.mutable_metadata()));
+  action.site = std::move(*body.mutable_site());
   return action;
 }
 

@@ -60,6 +60,18 @@ TEST(SimReduce, SourcesOfOneNodeLeaveItOnce) {
   EXPECT_LT(report.ratio(), 1.1);
 }
 
+// Nodes stand in two sites, in turn (R106). Else each of the seven sums would cross.
+TEST(SimReduce, OnePartialSumLeavesASite) {
+  Options options = Of(8, 16_MiB);
+  options.links.sites = 2;
+  options.links.between_per_second = options.bytes_per_second / 4;
+  EXPECT_LT(Simulated(options).ratio(), 1.1);
+  options.reduce->everyone_reads = options.reduce->everyone_gets = true;
+  const Report ring = Simulated(options);
+  EXPECT_EQ(ring.roots, 8U);
+  EXPECT_LT(ring.ratio(), 1.1);
+}
+
 // done <= 1.1 x (S/B + levels above it x (latency + block/B)) after the last one came
 TEST(SimReduce, ALateSourceCostsItsOwnWayUpOnly) {
   Options options = Of(8, 16_MiB);

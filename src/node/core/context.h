@@ -27,6 +27,7 @@ class Registers;
 struct Settings {
   NodeId self = kNoNode;
   std::string name;
+  std::string site;
   std::uint64_t cluster_id = 0;
   Duration keepalive = std::chrono::milliseconds(200);
   Duration stall = std::chrono::milliseconds(700);

@@ -32,6 +32,7 @@ Coordinator::Coordinator(Context& context, Operations& calls, EntryPtr target,
       call_(std::move(call)),
       reduction_(options_, context.settings.self, request),
       small_fold_(options_) {
+  reduction_.OnSite(context.settings.self, context.settings.site);
   if (options_.owned) {
     owner_number_ = context_.owners.BeginReduction(options_.target, *call_->client, call_->grace);
   }

@@ -353,6 +353,17 @@ TEST_F(ReducePlanning, TheMetadataIsThatOfTheFirstListedSourceWhichWasKnown) {
   EXPECT_EQ(planner_->metadata(), "second");
 }
 
+TEST_F(ReducePlanning, SlotsAreNumberedSiteBySiteTheCoordinatorsLast) {
+  layout_ = Layout::For(64 << 20);  // in a line
+  Start(5);
+  planner_->OnSite(kSelf, "east");
+  for (int node = 1; node <= 5; ++node) planner_->OnSite(NodeId(node), node % 2 ? "west" : "east");
+  planner_->OnSite(NodeId(3), "north");
+  for (int source = 1; source <= 5; ++source) Arrive(source);
+  EXPECT_THAT(Plan(), ElementsAre("shape 67108864", "1^2+0 @3 s3", "2^3+1 @1 s1", "3^4+1 @5 s5",
+                                  "4^5+1 @2 s2", "5^0+1 @4 s4"));
+}
+
 TEST_F(ReducePlanning, BytesInTheDirectoryCountAsAvailableButTakeNoSlot) {
   Start(2);
   Tell(1, 0);
