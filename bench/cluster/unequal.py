@@ -6,7 +6,7 @@
 Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
 the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts; if all read it, over each way goes
-2 (n - 1) / n of the size.
+2 (n - 1) / n of the size. In an allgather half of the objects go over each way.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Case:
     falls: tuple = ()  # a host, when, and the rate of its link from then on
     dies: tuple = ()  # a host, and when; simulated only
     told: bool = True  # nodes say what their links carry
-    sum: str = ""  # not a broadcast: "reduce" or, if all read the sum, "allreduce"
+    job: str = "broadcast"  # or "reduce"; "allreduce": all read the sum; "allgather": all read all objects
 
     def bound(self, host):
         """Seconds in which the object can come to this host."""
@@ -61,7 +61,7 @@ class Case:
     def times(self):
         """How often the size goes over each way."""
         hosts = len(self.rates)
-        return 2 * (hosts - 1) / hosts if self.sum == "allreduce" else 1
+        return {"allreduce": 2 * (hosts - 1) / hosts, "allgather": hosts / 2}.get(self.job, 1)
 
     def worst(self, waited, whole):
         """waited: seconds of each receiver; whole: from the first question to the last receiver's end."""
@@ -91,8 +91,10 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
         Case("a link falls from 200 to 50 after 0.3 s", (200,) * 6, falls=(3, 0.3, 50)),
         Case("two sites of 4, 400 within, 100 between, at once", SITES, apart=0.0, between=100),
         Case("the same, 20 ms apart", SITES, between=100),
-        Case("two sites of 4: a sum of 8", SITES, between=100, sum="reduce"),
-        Case("two sites of 4: a sum of 8 that all read", SITES, between=100, sum="allreduce"),
+        Case("two sites of 4: a sum of 8", SITES, between=100, job="reduce"),
+        Case("two sites of 4: a sum of 8 that all read", SITES, between=100, job="allreduce"),
+        Case("two sites of 4: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, job="allgather"),
+        Case("the same, within 150 ms", SITES, size=4 * MIB, apart=0.15, between=100, job="allgather"),
         Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
 SIMULATED = [*REAL,
              Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
@@ -102,12 +104,14 @@ SIMULATED = [*REAL,
 def simulate(program, case, seed):
     """The figure of one history."""
     most = max(case.rates)
-    command = [program, "sim", case.sum or "broadcast", "--json", "--latency", "2ms", "--nodes", len(case.rates),
+    command = [program, "sim", case.job, "--json", "--latency", "2ms", "--nodes", len(case.rates),
                "--size", case.size, "--bandwidth", f"{most}mbit", "--seed", seed]
-    if case.sum:
-        command += ["--everyone-reads"] if case.sum == "allreduce" else []
-    else:
+    if case.job == "broadcast":
         command += ["--apart", f"{case.apart * 1e3:g}ms", "--spread", "2ms"]
+    elif case.job == "allgather":
+        command += ["--spread", f"{max(case.apart * 1e3, 1):g}ms"]
+    elif case.job == "allreduce":
+        command.append("--everyone-reads")
     command += [word for rate in case.rates for word in ("--rate", f"{rate}mbit")]
     if case.between:
         command += ["--sites", 2, "--between", f"{case.between}mbit"]
@@ -164,8 +168,8 @@ def add_up(case, clients, id, sources):
     for client, source in zip(clients, sources):
         client.put(values, source)
     begin = time.monotonic()
-    readers = clients if case.sum == "allreduce" else clients[:1]
-    clients[0].reduce(sources, target=id, timeout=300, everyone_reads=case.sum == "allreduce")
+    readers = clients if case.job == "allreduce" else clients[:1]
+    clients[0].reduce(sources, target=id, timeout=300, everyone_reads=case.job == "allreduce")
 
     def get(number, client):
         assert client.get(id, timeout=300)[0] == len(clients)
@@ -178,6 +182,32 @@ def add_up(case, clients, id, sources):
     return waited, max(waited.values())
 
 
+def gather(case, clients, ids):
+    """What each one waited for all objects, of which it asks for each at a moment of its own, and the whole."""
+    for client, id in zip(clients, ids):
+        client.put(bytes(case.size), id)
+    begin = time.monotonic() + 0.05
+
+    def get(number, id):
+        time.sleep(max(0.0, begin + random.uniform(0, case.apart) - time.monotonic()))
+        clients[number].get(id, timeout=300)
+        return number, time.monotonic() - begin
+
+    with concurrent.futures.ThreadPoolExecutor(len(ids) ** 2) as threads:
+        gets = [threads.submit(get, number, id) for number in range(len(clients)) for id in ids]
+        ends = [one.result() for one in gets]
+    for id in ids:
+        clients[0].delete(id)
+    waited = {number: max(end for reader, end in ends if reader == number) for number in range(len(clients))}
+    return waited, max(waited.values())
+
+
+def run_job(bed, case, clients, id, others):
+    if case.job == "broadcast":
+        return broadcast(bed, case, clients, id)
+    return gather(case, clients, others) if case.job == "allgather" else add_up(case, clients, id, others)
+
+
 def run(options, case):
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
     from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
@@ -188,12 +218,12 @@ def run(options, case):
           hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between) as bed):
         for host, rate in zip(bed.hosts, case.rates):
             bed.reshape(host, f"{rate}mbit")
-        with cluster(bed, options.programs / "hoplite", 6 * case.size, folder, case.words) as clients:
+        with cluster(bed, options.programs / "hoplite", 16 * case.size, folder, case.words) as clients:
             figures = []
             for number in range(options.rounds):
                 before = bed.crossed()
-                id, *sources = (ObjectId.from_name(f"round {number}, {one}") for one in range(len(clients) + 1))
-                waited, whole = add_up(case, clients, id, sources) if case.sum else broadcast(bed, case, clients, id)
+                id, *others = (ObjectId.from_name(f"round {number}, {one}") for one in range(len(clients) + 1))
+                waited, whole = run_job(bed, case, clients, id, others)
                 figures.append(case.worst(waited, whole))
                 crossings = ""
                 if case.between:

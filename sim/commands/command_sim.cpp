@@ -261,6 +261,7 @@ void AddAllgather(CLI::App& sim, Action& chosen) {
   AddLinks(*command, *options);
   AddDuration(*command, "--spread", options->world.spread,
               "nodes ask for each object at random moments within this time");
+  AddUnequalLinks(*command, options->world.links);
   command->callback([&chosen, options] { chosen = [options] { return RunAllgather(*options); }; });
 }
 

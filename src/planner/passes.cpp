@@ -30,8 +30,8 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool due = record.samples && record.samples->IsDue(options_.keeps_source / 3, clock_.now());
   const bool rests = flows && !record.slow_relays.OrEmpty().busy();
   if (rests && !due) return;
-  const bool differ = LinksDiffer(record);
-  if (rests && !differ) return;
+  const bool by_rate = RatesCount(record);
+  if (rests && !by_rate) return;
   if (Gathers(id, record)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
   const bool rings = record.joint || record.table.group_count() > 1;
@@ -41,7 +41,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
     forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
   std::optional<Measured> unequal;
-  if (differ && !record.table.forest()) {
+  if (by_rate && !record.table.forest()) {
     unequal.emplace(nodes_, record.samples.OrEmpty(), options_.keeps_source);
     record.slow_relays.reset();
   }
@@ -88,11 +88,12 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   return record.gathers_until > now;
 }
 
-// Of several objects, and of the parts of a reduction, no shard sees all that its links carry.
-bool Passes::LinksDiffer(const ObjectRecord& record) const {
-  if (!HasLinksAlone(record) || record.table.group_count() > 1) return false;
+// Of several objects, and of the parts of a reduction, no shard sees all that its links carry; but
+// nobody has a reason to cross twice.
+bool Passes::RatesCount(const ObjectRecord& record) const {
+  if (record.table.group_count() > 1) return false;
   const bool flows = !record.table.grants().empty() || record.table.somebody_parked();
-  return flows && Rates::Differ(record.table, nodes_);
+  return flows && Rates::Count(record.table, nodes_, HasLinksAlone(record));
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {

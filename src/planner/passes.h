@@ -43,7 +43,7 @@ class Passes {
 
  private:
   bool Gathers(const ObjectId& id, ObjectRecord& record);
-  bool LinksDiffer(const ObjectRecord& record) const;
+  bool RatesCount(const ObjectRecord& record) const;
   bool ManyMayCome(const ObjectRecord& record) const;
   bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;

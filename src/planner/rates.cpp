@@ -32,7 +32,7 @@ int Steps(double most, double rate) {
 
 }  // namespace
 
-bool Rates::Differ(const CopyTable& table, const NodeTable& nodes) {
+bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
   if (!nodes.MayDiffer()) return false;
   double least = nodes.link().bytes_per_second;
   double most = 0;
@@ -47,7 +47,7 @@ bool Rates::Differ(const CopyTable& table, const NodeTable& nodes) {
     least = most == 0 ? node->carries : std::min(least, node->carries);
     most = std::max(most, node->carries);
   }
-  differ |= most > kAlike * least;
+  differ |= alone && most > kAlike * least;
   return differ && static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 

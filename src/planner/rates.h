@@ -42,9 +42,9 @@ class Rates {
     friend auto operator<=>(const Offer&, const Offer&) = default;
   };
 
-  // The links or sites of those who have or want the object differ, and it takes the slowest of these
-  // links so long that a better source pays.
-  static bool Differ(const CopyTable& table, const NodeTable& nodes);
+  // The sites of those who have or want the object differ; or, if nothing else goes over their links
+  // (`alone`), these do. And it takes the slowest of these links so long that a better source pays.
+  static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone);
 
   Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples);
 

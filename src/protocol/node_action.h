@@ -130,11 +130,11 @@ struct Location {
   Version version;
   NodeId node = kNoNode;
   std::string node_name;
-  std::string site;  // of the node
   LocationKind kind = LocationKind::kPartial;
   bool producing = false;  // partial, but it will be complete without any source
   Layout layout;
   std::string metadata;
+  std::string site;  // of the node
 };
 
 // For those who wait for an object whose holders were lost, so that a deadline can name them.

@@ -51,6 +51,18 @@ TEST(Allgather, InOtherOrdersALinkCarriesMore) {
   }
 }
 
+// Nodes stand in two sites, in turn: each object crosses once (R105), whoever asks when. In a line of
+// its own it would cross seven times.
+TEST(Allgather, EachObjectEntersASiteOnce) {
+  for (const Duration spread : {milliseconds(1), milliseconds(150)}) {
+    Options options = Asked(8, 1, spread);
+    options.links.sites = 2;
+    options.links.between_per_second = options.bytes_per_second / 4;
+    const double crosses = 4.0 * 4_MiB / static_cast<double>(options.links.between_per_second);
+    EXPECT_LT(Gather(options).seconds, 1.1 * crosses + ToSeconds(spread));
+  }
+}
+
 TEST(Allgather, TakesWhatEachNodeMustReceive) {
   for (const std::uint32_t nodes : {4u, 8u, 16u}) {
     for (const Duration spread : {milliseconds(1), milliseconds(10), milliseconds(20)}) {

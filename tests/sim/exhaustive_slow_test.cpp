@@ -30,6 +30,10 @@ TEST(ExhaustiveSlow, TwoSitesAndARestartOfTheDirectory) {
   ExpectSound({.blocks = 1, .restarts = 1, .two_sites = true});
 }
 
+TEST(ExhaustiveSlow, TwoSitesAndASumOfFourNodesWithOneDeath) {
+  ExpectSound({.nodes = 4, .blocks = 1, .deaths = 1, .two_sites = true, .sources = 2});
+}
+
 TEST(ExhaustiveSlow, TwoStripesOverASlowLinkWithOneDeath) {
   ExpectSound({.blocks = 1, .stripes = 2, .deaths = 1, .slow_link = true});
 }

@@ -50,6 +50,15 @@ TEST(Exhaustive, ASlowLinkAndOneDeath) { ExpectSound({.deaths = 1, .slow_link = 
 
 TEST(Exhaustive, TwoSites) { ExpectSound({.nodes = 4, .blocks = 1, .two_sites = true}); }
 
+// Whose readers want other objects, too; and of a sum, which may be recalled.
+TEST(Exhaustive, TwoSitesAndOtherObjects) {
+  ExpectSound({.nodes = 4, .blocks = 1, .joint = true, .two_sites = true});
+}
+
+TEST(Exhaustive, TwoSitesAndASumWithOneDeath) {
+  ExpectSound({.nodes = 3, .blocks = 1, .deaths = 1, .two_sites = true, .sources = 2});
+}
+
 TEST(Exhaustive, TwoSitesAndOneDeath) { ExpectSound({.deaths = 1, .two_sites = true}); }
 
 TEST(Exhaustive, OneDeleteAtAnyMoment) { ExpectSound({.deletes = true}); }
