@@ -55,6 +55,7 @@ class HOPLITE_EXPORT Node {
   void Stop();
 
  private:
+  friend class NodeAccess;
   struct State;
   explicit Node(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/descriptors.h"
+#include "cli/metrics_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
@@ -21,7 +22,8 @@ namespace {
 
 struct DirectoryArguments {
   DirectoryConfig config;
-  std::string admin;  // empty: there is no admin service
+  std::string admin;    // empty: there is no admin service
+  std::string metrics;  // empty: nobody scrapes
   pid_t parent = StopSignal::kNobody;
   bool json = false;
 };
@@ -34,13 +36,16 @@ Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments&
   return admin::AdminServer::Start({options.admin, options.config.shards, own}, shard.service());
 }
 
-Result<void> PrintReady(const std::string& address, const std::string& admin, bool json) {
+Result<void> PrintReady(const std::string& address, const std::string& admin,
+                        const std::string& metrics, bool json) {
   if (!json) {
     const std::string more = admin.empty() ? "" : fmt::format(", its admin service at {}", admin);
-    return Print(fmt::format("directory is ready at {}{}\n", address, more));
+    return Print(
+        fmt::format("directory is ready at {}{}{}\n", address, more, MetricsInWords(metrics)));
   }
   Json event = ReadyEvent("directory", "", address, "");
   if (!admin.empty()) event["admin"] = admin;
+  if (!metrics.empty()) event["metrics"] = metrics;
   return Print(event);
 }
 
@@ -50,8 +55,11 @@ Result<void> RunDirectory(const DirectoryArguments& options) {
   TRY(stop.WatchParent(options.parent));
   TRY_ASSIGN(const auto shard, directory::DirectoryServer::Start(options.config));
   TRY_ASSIGN(auto admin, StartAdmin(options, *shard));
-  TRY(PrintReady(shard->address(), admin ? admin->address() : "", options.json));
+  TRY_ASSIGN(auto metrics, StartMetrics(options.metrics, [&] { return shard->metrics(); }));
+  TRY(PrintReady(shard->address(), admin ? admin->address() : "", metrics ? metrics->address() : "",
+                 options.json));
   stop.Wait();
+  metrics.reset();
   admin.reset();
   shard->Stop();
   return {};
@@ -93,6 +101,7 @@ void AddDirectory(CLI::App& app, Action& chosen) {
       ->default_str(FormatSize(config.session_queue_bytes));
   AddAddress(*command, "--admin", options->admin,
              "where programs ask it by gRPC, in plain text; port 0 picks one");
+  AddMetrics(*command, options->metrics);
   AddExitWithParent(*command, options->parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {

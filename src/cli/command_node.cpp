@@ -20,9 +20,11 @@
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/descriptors.h"
+#include "cli/metrics_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
+#include "client/node_access.h"
 
 namespace hoplite::cli {
 namespace {
@@ -35,6 +37,7 @@ struct NodeArguments {
   pid_t parent = StopSignal::kNobody;
   Duration exit_when_idle = kNotThen;
   Duration drain{0};
+  std::string metrics;  // empty: nobody scrapes
   bool json = false;
 };
 
@@ -43,19 +46,20 @@ bool IsIdle(const Node& node, const NodeArguments& options) {
 }
 
 // It may have started before its directory. Then it says so: a wrong address looks like that, too.
-Result<void> PrintReadyLine(const Node& node, bool json) {
+Result<void> PrintReadyLine(const Node& node, const std::string& metrics, bool json) {
   const std::vector<std::string> away = node.away();
   if (json) {
     Json event = ReadyEvent("node", node.name(), node.address(), node.socket());
     event["away"] = away;
+    if (!metrics.empty()) event["metrics"] = metrics;
     return Print(event);
   }
   const std::string but =
       away.empty() ? ""
                    : fmt::format("; it has not reached the directory at {} and goes on trying",
                                  fmt::join(away, ", "));
-  return Print(fmt::format("node {} is ready at {}, workers attach at {}{}\n", node.name(),
-                           node.address(), node.socket(), but));
+  return Print(fmt::format("node {} is ready at {}, workers attach at {}{}{}\n", node.name(),
+                           node.address(), node.socket(), MetricsInWords(metrics), but));
 }
 
 // A thread of its own hears the signal while the node starts.
@@ -116,13 +120,16 @@ Result<void> RunNode(const NodeArguments& options) {
   if (!started && started.error().code == ErrorCode::kCancelled) return {};
   TRY_ASSIGN(const auto node, std::move(started));
   log::SetPrefix(node->name());
-  TRY(PrintReadyLine(*node, options.json));
+  TRY_ASSIGN(auto metrics,
+             StartMetrics(options.metrics, [&] { return NodeAccess::MetricsOf(*node); }));
+  TRY(PrintReadyLine(*node, metrics ? metrics->address() : "", options.json));
   std::optional<Error> refusal;
   while (!refusal && !IsIdle(*node, options) && !stop.WaitFor(kLookEvery)) {
     refusal = node->refusal();
   }
   Result<void> drained;
   if (!refusal && options.drain > Duration(0)) drained = DrainNode(*node, options, stop);
+  metrics.reset();
   node->Stop();
   if (refusal) return std::unexpected(*refusal);
   return drained;
@@ -178,6 +185,7 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "objects that come in at a time, the others wait in order")
       ->type_name("N")
       ->capture_default_str();
+  AddMetrics(*command, options->metrics);
   AddExitWithParent(*command, options->parent);
   AddDuration(*command, "--exit-when-idle", options->exit_when_idle,
               "end when no client has been attached for so long, as 10s");

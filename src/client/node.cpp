@@ -8,6 +8,7 @@
 #include "base/own_process.h"
 #include "base/try.h"
 #include "client/client_access.h"
+#include "client/node_access.h"
 
 namespace hoplite {
 namespace {
@@ -63,6 +64,9 @@ std::vector<std::string> Node::away() const {
 std::optional<Error> Node::refusal() const {
   if (!state_->process.here()) return OwnProcess::NotHere("the node");
   return state_->node->refusal();
+}
+Metrics NodeAccess::MetricsOf(const Node& node) {
+  return node.state_->process.here() ? node.state_->node->metrics() : Metrics();
 }
 void Node::Stop() {
   if (state_->process.here()) state_->node->Stop();

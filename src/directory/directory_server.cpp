@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -198,6 +199,12 @@ DirectoryServer::~DirectoryServer() = default;
 
 const std::string& DirectoryServer::address() const { return impl_->address(); }
 std::shared_ptr<DirectoryService> DirectoryServer::service() const { return impl_->service(); }
+Metrics DirectoryServer::metrics() const {
+  std::promise<Metrics> said;
+  const DirectoryService& shard = *impl_->service();
+  impl_->service()->Post([&] { said.set_value(shard.MetricsNow()); });
+  return said.get_future().get();
+}
 void DirectoryServer::Stop() { impl_->Stop(); }
 
 }  // namespace hoplite::directory

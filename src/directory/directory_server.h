@@ -9,6 +9,7 @@
 #include <hoplite/config.h>
 #include <hoplite/result.h>
 
+#include "base/metric.h"
 #include "base/time.h"
 
 namespace hoplite::directory {
@@ -25,6 +26,8 @@ class DirectoryServer {
   const std::string& address() const;  // HOST:PORT really bound
   // For who asks it in this process, and lets go of it before Stop.
   std::shared_ptr<DirectoryService> service() const;
+  // What the shard counts and measures. Waits for its loop; before Stop.
+  Metrics metrics() const;
   void Stop();  // ends sessions; idempotent, any thread
 
  private:

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "directory/away.h"
+#include "directory/shard_metrics.h"
 
 namespace hoplite::directory {
 
@@ -116,6 +117,16 @@ protocol::SessionQueuesView DirectoryService::Queues() const {
   return queues;
 }
 
+Metrics DirectoryService::MetricsNow() const {
+  protocol::ShardView shard = state_.Shard();
+  shard.queues = Queues();
+  Metrics metrics = MetricsOf(tally_, shard, state_.Nodes());
+  metrics.push_back(GaugeOf("hoplite_directory_collecting",
+                            "1 while the shard collects what its nodes hold after its start",
+                            state_.collecting() ? 1 : 0));
+  return metrics;
+}
+
 void DirectoryService::Expire(NodeId node) {
   do Turn();  // what was said before comes first
   while (!waiting_.empty());
@@ -182,12 +193,12 @@ void DirectoryService::TakeSome(std::size_t events) {
 
 bool DirectoryService::Take(Heard& heard, std::size_t& events) {
   if (std::holds_alternative<std::monostate>(heard.what)) {
-    Suspend(heard.session);
+    Suspend(heard.session, SessionEnd::kClosed);
   } else if (Error* why = std::get_if<Error>(&heard.what)) {
     log::Warn("a session ends: {}", why->ToString());
     // A bad Hello would be as bad at the next try.
     const bool greeted = members_.NodeOf(heard.session) != kNoNode;
-    Suspend(heard.session);
+    Suspend(heard.session, SessionEnd::kProtocol);
     Refuse(heard.session, {.error = std::move(*why), .retry = greeted});
   } else if (stopped_) {
     Refuse(heard.session, {.error = {ErrorCode::kUnavailable, "this directory shard is stopping"}});
@@ -202,7 +213,7 @@ bool DirectoryService::Handle(Heard& heard, wire::NodeMessage& message, std::siz
   if (heard.applied == 0) {
     const bool greeted = members_.NodeOf(session) != kNoNode;
     if (message.hello.has_value() == greeted) {
-      Suspend(session);
+      Suspend(session, SessionEnd::kProtocol);
       Refuse(session,
              {.error = {ErrorCode::kProtocol, greeted ? "Hello came twice in one session"
                                                       : "a session must begin with Hello"}});
@@ -236,18 +247,23 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
     // A node that may ask again logs the refusal itself, and asks often.
     log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,
                "refused: " + refusal->error.message);
+    ++tally_.refused;
     return Refuse(session, *std::move(refusal));
   }
   if (admission_.id() != known_id) TellId(hello.node);
   // The name of a node whose death is not noticed yet comes free soon: worth another try.
   Result<Members::Joined> joined = members_.Join(hello.node, session);
-  if (!joined) return Refuse(session, {.error = std::move(joined).error()});
+  if (!joined) {
+    ++tally_.refused;
+    return Refuse(session, {.error = std::move(joined).error()});
+  }
 
   if (joined->replaced_node != kNoNode) {
     leases_.Forget(joined->replaced_node);
     Apply(planner::NodeLost{joined->replaced_node});
   }
   if (joined->replaced_session) {
+    tally_.CountEnd(SessionEnd::kReplaced);
     Forget(joined->replaced_session);
     Apply(planner::NodeSuspended{hello.node.id});
     Refuse(joined->replaced_session,
@@ -282,8 +298,8 @@ void DirectoryService::Refuse(const SessionPtr& session, wire::Ended why) {
   AbortLater(*loop_, session, kLastWords);
 }
 
-void DirectoryService::Abort(const SessionPtr& session) {
-  Suspend(session);
+void DirectoryService::Abort(const SessionPtr& session, SessionEnd how) {
+  Suspend(session, how);
   session->Abort();
 }
 
@@ -295,10 +311,11 @@ void DirectoryService::Forget(const SessionPtr& session) {
   session->outbox = SessionOutbox<protocol::NodeAction>();
 }
 
-void DirectoryService::Suspend(const SessionPtr& session) {
+void DirectoryService::Suspend(const SessionPtr& session, SessionEnd how) {
   Forget(session);
   const NodeId node = members_.End(session);
   if (node == kNoNode) return;
+  tally_.CountEnd(how);
   log::Info("node {} is suspended: its session ended", members_.NameOf(node));
   leases_.Ended(node, now_);
   Apply(planner::NodeSuspended{node});
@@ -308,7 +325,7 @@ void DirectoryService::CheckLeases() {
   for (const LeaseMonitor::Verdict& verdict : leases_.Due(now_)) {
     if (verdict.standing == LeaseMonitor::Standing::kSuspended) {
       log::Info("node {} was not heard for too long", members_.NameOf(verdict.node));
-      Abort(members_.SessionOf(verdict.node));
+      Abort(members_.SessionOf(verdict.node), SessionEnd::kSilent);
       continue;
     }
     Lose(verdict.node);
@@ -317,6 +334,7 @@ void DirectoryService::CheckLeases() {
 
 void DirectoryService::Lose(NodeId node) {
   log::Info("node {} is lost", members_.NameOf(node));
+  ++tally_.nodes_lost;
   members_.Lose(node);
   Apply(planner::NodeLost{node});
 }
@@ -326,6 +344,7 @@ void DirectoryService::PlanAndDeliver() {
   next_plan_ = state_.Plan(now_, actions);
   std::map<NodeId, SessionPtr> told;
   for (planner::Action& action : actions) {
+    tally_.Count(action.body);
     const auto [entry, first] = told.try_emplace(action.to);
     if (first) entry->second = members_.SessionOf(action.to);
     // A node without a session is told what still holds when it is back and repeats its requests.
@@ -366,7 +385,7 @@ void DirectoryService::EndStalled() {
     } else {
       log::Warn("node {} takes nothing of what it is told; its session ends",
                 members_.NameOf(members_.NodeOf(session)));
-      Abort(session);
+      Abort(session, SessionEnd::kStalled);
     }
   }
 }

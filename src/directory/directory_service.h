@@ -22,6 +22,7 @@
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
+#include "base/metric.h"
 #include "base/mutex.h"
 #include "base/time.h"
 #include "directory/admission.h"
@@ -30,6 +31,7 @@
 #include "directory/service_loop.h"
 #include "directory/session.h"
 #include "directory/shard_port.h"
+#include "directory/shard_tally.h"
 #include "planner/directory_state.h"
 #include "wire/directory_session.h"
 
@@ -64,6 +66,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
 
   // On the loop.
   const planner::DirectoryState& state() const { return state_; }
+  // What the shard counts and measures.
+  Metrics MetricsNow() const;
   // unavailable, while it still collects what its nodes hold. Takes a turn: perhaps nothing else has
   // happened since.
   std::optional<Error> Collects();
@@ -96,7 +100,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void TellId(const protocol::NodeInfo& claimant);
   void Refuse(const SessionPtr& session, wire::Ended why);
   void Forget(const SessionPtr& session);
-  void Suspend(const SessionPtr& session);
+  void Suspend(const SessionPtr& session, SessionEnd how);
   void Lose(NodeId node);
   void CheckLeases();
   void PlanAndDeliver();
@@ -105,7 +109,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void EndStalled();
   void Acknowledge();
   protocol::SessionQueuesView Queues() const;
-  void Abort(const SessionPtr& session);
+  void Abort(const SessionPtr& session, SessionEnd how);
   void Apply(planner::EventBody body);
   void ArmTimer();
 
@@ -115,6 +119,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   Members members_;
   LeaseMonitor leases_;
   planner::DirectoryState state_;
+  ShardTally tally_;
   SessionSet asked_;          // they are to acknowledge what they were told
   Time next_stall_ = kNever;  // when the first of them counts as stalled
   SessionSet owing_;          // the shard owes them an acknowledgement

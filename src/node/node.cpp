@@ -18,6 +18,7 @@
 #include "node/assembly.h"
 #include "node/core/environment.h"
 #include "node/local/local_endpoint.h"
+#include "node/node_metrics.h"
 #include "node/own_address.h"
 
 namespace hoplite::node {
@@ -106,6 +107,13 @@ store::StoreUsage Node::usage() const {
   const std::shared_lock lock(loops_);
   assembly_->runtime.OnMain([&] { usage = assembly_->store.usage(); });
   return usage;
+}
+
+Metrics Node::metrics() const {
+  Metrics metrics;
+  const std::shared_lock lock(loops_);
+  assembly_->runtime.OnMain([&] { metrics = MetricsOf(*assembly_, endpoint_->clients()); });
+  return metrics;
 }
 
 Duration Node::idle() const {

@@ -13,6 +13,7 @@
 #include <hoplite/config.h>
 #include <hoplite/result.h>
 
+#include "base/metric.h"
 #include "base/mutex.h"
 #include "node/core/context.h"
 #include "node/core/environment.h"
@@ -40,6 +41,8 @@ class Node {
   std::optional<Error> refusal() const;
   // From outside the node's threads only:
   store::StoreUsage usage() const;
+  // What it counts and measures. Waits for the main loop; after Stop it is what was there then.
+  Metrics metrics() const;
   Duration idle() const;                  // for how long no client has been attached
   std::vector<std::string> away() const;  // addresses of the shards that it has no session with
   // One end of a socketpair; a session of the local protocol answers at the other.

@@ -9,7 +9,7 @@ import repository
 
 # Lowest first. A layer may include those of lower levels and itself, not its siblings.
 LEVELS = (("base",), ("protocol", "reduce"), ("planner", "wire", "store", "net"), ("directory",),
-          ("node",), ("client", "admin"), ("cli",))
+          ("node",), ("client", "admin", "metrics"), ("cli",))
 SIBLINGS = {"net": {"wire"}}
 LAYERS = [layer for level in LEVELS for layer in level]
 
@@ -24,13 +24,14 @@ PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "drain.h", "export.h", "
 # Libraries with a few homes, so that a change of library stays a small change.
 HOMES = {
     re.compile(r"grpc(pp)?/|.*\.grpc\.pb\.h"): ("src/admin/",),
+    re.compile(r"prometheus/"): ("src/metrics/",),
     re.compile(r"google/protobuf/|.*\.pb\.h"): (
         "src/directory/", "src/wire/", "src/node/local/", "src/client/", "src/admin/"),
     re.compile(r"boost/interprocess/"): ("src/store/",),
     re.compile(r"hwy/"): ("src/reduce/",),
     re.compile(r"spdlog/"): ("src/base/",),
     re.compile(r"CLI/|nlohmann/"): ("src/cli/", "sim/commands/"),
-    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/client/", "src/admin/", "src/cli/", "sim/seams/", "sim/node_world/"),
+    re.compile(r"asio"): ("src/net/", "src/directory/", "src/node/", "src/client/", "src/admin/", "src/metrics/", "src/cli/", "sim/seams/", "sim/node_world/"),
 }
 # The rooms of sim/, and which layers each may use besides base; nothing in src/ uses them but the
 # program's main().

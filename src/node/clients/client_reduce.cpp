@@ -25,7 +25,10 @@ net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, Call
                                                          call, ++reductions_);
   entry->Begin(coordinator);
   const WaitingCall waiting(entry, call);
-  co_return co_await coordinator->Run();
+  const Time begun = Now();
+  auto outcome = co_await coordinator->Run();
+  if (outcome) context_.counters.reduce_latency.Add(Now() - begun);
+  co_return outcome;
 }
 
 }  // namespace hoplite::node

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/latency.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/directory_client.h"
@@ -51,7 +52,7 @@ struct Settings {
   Duration hold() const { return std::min(longest_hold, stall / 2); }
 };
 
-// What happened since the start; for tests and status. Any thread.
+// What happened since the start; for tests, status and metrics. Any thread.
 struct Counters {
   std::atomic<std::uint64_t> bytes_received{0};
   std::atomic<std::uint64_t> bytes_sent{0};
@@ -59,6 +60,13 @@ struct Counters {
   std::atomic<std::uint64_t> fetches_resumed{0};  // of them, from a mark above zero
   std::atomic<std::uint64_t> corrupt_blocks{0};
   std::atomic<std::uint64_t> gives_sent{0};
+  std::atomic<std::uint64_t> grants{0};          // that streams were opened for
+  std::atomic<std::uint64_t> moves{0};           // of them, in the place of another
+  std::atomic<std::uint64_t> inline_fetches{0};  // answered with the bytes, without a stream
+  std::atomic<std::uint64_t> slot_resets{0};     // slots of reductions that started again here
+  std::atomic<std::uint64_t> sessions_ended{0};  // with shards
+  LatencyHistogram fetch_latency;                // from the answer that says where an object is
+  LatencyHistogram reduce_latency;               // of the clients' calls that succeeded
 };
 
 struct Context {

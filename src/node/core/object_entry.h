@@ -183,6 +183,7 @@ class ObjectEntry {
     return waited_++;
   }
   void Leave(std::uint64_t number) { waiters_.erase(number); }
+  std::size_t waiting() const { return waiters_.size(); }
   // Somebody's look at the world may have changed: all waiters look again.
   void Changed() {
     for (const auto& [number, call] : waiters_) call->changed.Notify();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,8 @@
 #include <utility>
 
 #include <sys/types.h>
+
+#include <hoplite/result.h>
 
 #include "base/clock.h"
 #include "node/local/joint_gets.h"
@@ -55,6 +58,9 @@ class LocalClients {
    protected:
     const LocalClients& clients() const { return *clients_; }
     const std::shared_ptr<Togethers>& togethers() const { return clients_->togethers_; }
+    void NoteFailure(const Error& error) {
+      ++clients_->failures_.at(static_cast<std::size_t>(error.code));
+    }
     // Never 0, and never given before.
     std::uint64_t NewNumber() { return ++clients_->begun_; }
 
@@ -74,6 +80,10 @@ class LocalClients {
     }
     return sum;
   }
+  // Requests that were answered with such an error.
+  std::uint64_t failures(ErrorCode code) const {
+    return failures_.at(static_cast<std::size_t>(code));
+  }
   // Who keeps most memory: "100 bytes (pid 12), 50 bytes (pid 13), 10 bytes (4 others)".
   std::string KeptInWords() const;
   // Of whoever has most of each.
@@ -91,6 +101,7 @@ class LocalClients {
   const std::shared_ptr<Togethers> togethers_ = std::make_shared<Togethers>();
   std::unordered_set<const Member*> members_;
   std::uint64_t begun_ = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(kLastErrorCode) + 1> failures_{};
   Time last_seen_ = Now();  // when one ended
 };
 

@@ -43,6 +43,7 @@ class LocalEndpoint {
   Result<void> AddSession(int socket);
   // For how long no client has been attached, be it one that says nothing yet.
   Duration idle() const { return clients_->idle(); }
+  const LocalClients& clients() const { return *clients_; }
   // Who keeps memory; empty: nobody.
   std::string KeptInWords() const { return clients_->KeptInWords(); }
   // Closes all connections, drops all pins, removes the socket. What the sessions had asked for is

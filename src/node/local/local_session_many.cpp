@@ -132,7 +132,9 @@ void LocalSession::FillGot(const Result<store::CopyPtr>& result, Id id,
   Result<void> kept;
   if (result) kept = Keep(id, View{*result, together});
   if (!result || !kept) {
-    return FillError(result ? kept.error() : result.error(), *got.mutable_error());
+    const Error& why = result ? kept.error() : result.error();
+    NoteFailure(why);
+    return FillError(why, *got.mutable_error());
   }
   FillView(**result, *got.mutable_view());
 }

@@ -86,7 +86,10 @@ net::Task<void> LocalSession::Run(Self self, local::Request request, Result<Obje
   }
   self->calls_.erase(request.id());
   if (self->ended_) co_return;
-  if (!handled) FillError(handled.error(), *answer.mutable_error());
+  if (!handled) {
+    NoteFailure(handled.error());
+    FillError(handled.error(), *answer.mutable_error());
+  }
   channel_->Send(answer, answer.has_draft_ready() ? WritableDescriptor(request) : -1);
 }
 

@@ -60,6 +60,7 @@ net::Task<void> Flight::Fly() {
   while (!over_ && wanted()) {
     if (!adopted() && !co_await LocateObject()) break;
     if (inline_) break;
+    located_at_ = Now();
     if (!co_await ReserveMemory()) {
       if (state_->recalled() && !error_ && !adopted()) continue;
       break;
@@ -163,6 +164,8 @@ bool Flight::ReaderStalls(const StripeMarks& marks) {
 }
 
 void Flight::StartLanes(const protocol::Grant& grant) {
+  ++context_.counters.grants;
+  if (grant.replaces) ++context_.counters.moves;
   log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToHex(),
              ToString(grant.version), grant.stripes, grant.source.name);
   auto granted = std::make_shared<GrantLanes>();
@@ -246,6 +249,7 @@ void Flight::TellProgress(const StripeMarks& marks, Duration starved) const {
 
 void Flight::Complete() {
   copy_->Seal();
+  context_.counters.fetch_latency.Add(Now() - located_at_);
   if (copy_->windowed()) {
     over_ = true;  // what is left in the window is its reader's
   } else {
@@ -310,6 +314,7 @@ void Flight::OnHandedOn(protocol::InlineObject object) {
 
 void Flight::Answer(protocol::InlineObject object) {
   room_.reset();
+  ++context_.counters.inline_fetches;
   inline_ = std::move(object);
   changed_.Notify();
 }
@@ -397,6 +402,20 @@ std::uint64_t Flight::link() const {
   return std::max(before, data_plane_.credit().bytes_per_second());
 }
 
+WaitReason Flight::wait_reason() const {
+  if (state_->locating()) return vouched() ? WaitReason::kAbsent : WaitReason::kShard;
+  if (place_ && place_->waits()) return WaitReason::kTurn;
+  if (!copy_) return WaitReason::kMemory;
+  return granted_.empty() && !done_ ? WaitReason::kHolder : WaitReason::kBytes;
+}
+
+// The shard says nothing of what does not exist. It has heard the question if it has answered what
+// was sent later.
+bool Flight::vouched() const {
+  const std::size_t shard = context_.ShardOf(entry_->object);
+  return context_.directory.connected(shard) && context_.directory.vouched(shard) > asked_at_;
+}
+
 std::string Flight::WaitingHere() const {
   if (state_->locating() || done_ || state_->left()) return "";
   if (place_ && place_->waits()) {
@@ -414,9 +433,7 @@ std::string Flight::Waiting(const std::string& said) const {
     if (!said.empty()) return said;
     const std::size_t shard = context_.ShardOf(entry_->object);
     if (!context_.directory.connected(shard)) return "it is not at this node";
-    // The shard says nothing of what does not exist. It has heard the question if it has answered
-    // what was sent later.
-    if (context_.directory.vouched(shard) > asked_at_) return protocol::kDoesNotExist;
+    if (vouched()) return protocol::kDoesNotExist;
     return "it is not at this node, and its directory shard has not answered yet";
   }
   if (done_ || state_->left()) return "it has just ended";

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "node/core/context.h"
+#include "node/core/wait_reason.h"
 #include "node/pull/arrival.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
@@ -117,6 +118,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::string Waiting(const std::string& said = "") const;
   // The memory or the place of this node that it waits for, in words; empty: for neither.
   std::string WaitingHere() const;
+  // The same in one word.
+  WaitReason wait_reason() const;
   // Nobody serves it, and its shard may know why.
   bool unserved() const;
   // Of its first stream; nobody: it has none.
@@ -176,6 +179,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   void TellProgress(const StripeMarks& marks, Duration starved) const;
   StripeMarks Marks() const { return copy_ ? copy_->marks() : StripeMarks(); }
   std::string NoRoom() const;
+  bool vouched() const;
   bool ReaderStalls(const StripeMarks& marks);
   void Complete();
   void DropCopy(store::VoidReason reason);
@@ -194,7 +198,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   net::Signal changed_;
 
   bool started_ = false;
-  Time asked_at_{};  // when the shard was last told what is sought, since boot
+  Time asked_at_{};    // when the shard was last told what is sought, since boot
+  Time located_at_{};  // when the shard had said where the object is, or it was begun here
   int interest_ = 0;
   bool over_ = false;       // deleted, superseded or stopped: no more of it
   bool committed_ = false;  // what it adopted

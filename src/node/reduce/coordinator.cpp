@@ -206,6 +206,11 @@ std::string Coordinator::Unfinished() const {
   return why + context_.IfAway(target_->object);
 }
 
+WaitReason Coordinator::wait_reason() const {
+  if (!reduction_.opened()) return WaitReason::kShard;
+  return reduction_.planner().Missing().empty() ? WaitReason::kBytes : WaitReason::kSources;
+}
+
 std::string WhyReductionWaits(const ObjectEntry& entry) {
   std::string why = entry.coordinator() ? entry.coordinator()->Unfinished() : "";
   for (const auto& [number, here] : entry.slots()) {

@@ -15,6 +15,7 @@
 
 #include "node/core/context.h"
 #include "node/core/operations.h"
+#include "node/core/wait_reason.h"
 #include "node/reduce/small_fold.h"
 #include "planner/reduce_coordinator.h"
 
@@ -35,6 +36,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
   // Why it is not done, in words.
   std::string Unfinished() const;
+
+  // In one word.
+  WaitReason wait_reason() const;
 
   // Its own Create of the target is under way.
   bool creates_target() const { return creating_; }

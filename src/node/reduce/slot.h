@@ -51,6 +51,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   bool makes_all() const { return state_->makes_all(); }
   // For memory, in words; empty: it does not.
   std::string Waiting() const;
+  bool waits_for_memory() const { return waiter_.has_value(); }
   // What a fetch of this slot is served from; null before there is memory for it.
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.

@@ -166,6 +166,7 @@ void ShardWords::OnSession(std::size_t shard, bool open) {
   log::Info("{}: {}", context_.settings.name,
             open ? fmt::format("directory shard {} is joined", shard) : directory::Away(shard));
   // What was asked of the lost session, or while there was none, will not be answered.
+  if (!open) ++context_.counters.sessions_ended;
   if (!open) context_.owners.OnSessionEnd(shard);
   if (!open) context_.registers.OnSession(shard, false);
   context_.memory.ForgetQuestions();

@@ -28,7 +28,10 @@ void ShardWords::On(const protocol::SlotAssigned& assigned) {
   const EntryPtr entry = context_.table.At(assigned.object);
   const auto present = entry->slot(assigned.order.slot);
   if (present && present->version() >= assigned.version) return;  // repeated
-  if (present) present->Drop(store::VoidReason::kRecalled);
+  if (present) {
+    ++context_.counters.slot_resets;
+    present->Drop(store::VoidReason::kRecalled);
+  }
   log::Debug("reduction into {}: slot {} version {}, {} children, {} own sources",
              assigned.object.ToHex(), assigned.order.slot, ToString(assigned.version),
              assigned.order.children, assigned.order.inputs.size());

@@ -1,0 +1,94 @@
+#include "metrics/metrics_server.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/exhaustion.h"
+#include "base/log.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "metrics/exposition.h"
+#include "metrics/scrape_port.h"
+
+namespace hoplite::metrics {
+namespace {
+
+constexpr std::size_t kDescriptors = 8 + kMaxScrapes;
+// A snapshot looks at every copy: whoever asks more often gets the last one.
+constexpr std::chrono::seconds kLasts(1);
+
+}  // namespace
+
+class MetricsServer::Impl {
+ public:
+  explicit Impl(std::function<Metrics()> snapshot) : snapshot_(std::move(snapshot)) {}
+  ~Impl();
+
+  Result<void> Listen(const std::string& address);
+  const std::string& address() const { return address_; }
+
+ private:
+  std::string Text();
+
+  const std::function<Metrics()> snapshot_;
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(loop_);
+  std::unique_ptr<ScrapePort> port_;
+  std::string text_;
+  std::optional<Time> made_at_;
+  std::string address_;
+  std::thread thread_;
+};
+
+Result<void> MetricsServer::Impl::Listen(const std::string& address) {
+  TRY_ASSIGN(port_, ScrapePort::Open(loop_, address, [this] { return Text(); }));
+  address_ = port_->address();
+  TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
+  log::Info("metrics are served at {}", address_);
+  return {};
+}
+
+std::string MetricsServer::Impl::Text() {
+  const Time now = Now();
+  if (!made_at_ || now - *made_at_ >= kLasts) {
+    text_ = ToText(snapshot_());
+    made_at_ = now;
+  }
+  return text_;
+}
+
+// Also of one that could not listen.
+MetricsServer::Impl::~Impl() {
+  if (!thread_.joinable()) return;
+  asio::post(loop_, [this] {
+    port_->Close();
+    stay_.reset();
+  });
+  thread_.join();
+}
+
+Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& listen,
+                                                            std::function<Metrics()> snapshot) {
+  TRY(RequireDescriptors(kDescriptors, "the port of the metrics"));
+  TRY(RequireThreads(1, "the port of the metrics"));
+  TRY_ASSIGN(std::unique_ptr<Impl> impl, OrExhausted("the port of the metrics", [&] {
+               return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(std::move(snapshot)));
+             }));
+  TRY(OrExhausted("the port of the metrics", [&] { return impl->Listen(listen); }));
+  return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(impl)));
+}
+
+MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MetricsServer::~MetricsServer() = default;
+
+const std::string& MetricsServer::address() const { return impl_->address(); }
+
+}  // namespace hoplite::metrics

@@ -1,0 +1,45 @@
+#include "node/clients/wait_counts.h"
+
+#include <algorithm>
+
+#include "node/pull/flight.h"
+#include "node/put/publication.h"
+#include "node/reduce/coordinator.h"
+#include "node/reduce/slot.h"
+
+namespace hoplite::node {
+namespace {
+
+bool SlotLacksMemory(const ObjectEntry& entry) {
+  return std::ranges::any_of(
+      entry.slots(), [](const auto& numbered) { return numbered.second.slot->waits_for_memory(); });
+}
+
+}  // namespace
+
+// In the order in which ClientCalls::Missing looks.
+WaitReason ReasonOf(const ObjectEntry& entry) {
+  const auto& flight = entry.flight();
+  if (flight && flight->copy()) return flight->wait_reason();
+  if (const auto put = entry.publication()) {
+    return put->accepted() ? WaitReason::kBytes : WaitReason::kShard;
+  }
+  if (entry.put_waits_for()) {
+    return entry.withdrawal().open() ? WaitReason::kShard : WaitReason::kMemory;
+  }
+  if (SlotLacksMemory(entry)) return WaitReason::kMemory;
+  if (entry.coordinator()) return entry.coordinator()->wait_reason();
+  if (flight) return flight->wait_reason();
+  return entry.target() ? WaitReason::kBytes : WaitReason::kShard;
+}
+
+WaitCounts CountWaits(const ObjectTable& table) {
+  WaitCounts counts{};
+  for (const auto& [object, entry] : table.entries()) {
+    if (entry->waiting() > 0)
+      counts.at(static_cast<std::size_t>(ReasonOf(*entry))) += entry->waiting();
+  }
+  return counts;
+}
+
+}  // namespace hoplite::node
