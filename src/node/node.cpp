@@ -110,9 +110,13 @@ store::StoreUsage Node::usage() const {
 }
 
 Metrics Node::metrics() const {
+  NodeMetrics looks;
   Metrics metrics;
   const std::shared_lock lock(loops_);
-  assembly_->runtime.OnMain([&] { metrics = MetricsOf(*assembly_, endpoint_->clients()); });
+  for (bool more = true; more;) {
+    assembly_->runtime.OnMain([&] { more = looks.Look(*assembly_); });
+  }
+  assembly_->runtime.OnMain([&] { metrics = looks.Give(*assembly_, endpoint_->clients()); });
   return metrics;
 }
 

@@ -1,5 +1,6 @@
 #include "node/node_metrics.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -10,6 +11,9 @@
 
 namespace hoplite::node {
 namespace {
+
+// They take half a millisecond.
+constexpr std::size_t kAtATime = 1000;
 
 Metrics OfTransfers(const Counters& counters, const FlightGate& gate) {
   return {
@@ -57,24 +61,22 @@ Metric OfMemory(const store::StoreUsage& usage, const store::StoreUse& use) {
   add("arriving", use.arriving_bytes);
   add("pinned", use.pinned_bytes);
   add("evictable", use.evictable_bytes);
-  add("unlisted", use.unlisted_bytes);
+  add("unlisted", usage.used_bytes - std::min(use.listed_bytes(), usage.used_bytes));
   add("free", usage.free_bytes);
   add("not_reserved", usage.not_yet_reserved_bytes);
   return metric;
 }
 
-Metrics OfStore(const store::ObjectStore& store) {
-  const store::StoreUsage usage = store.usage();
+Metrics OfStore(const store::StoreUsage& usage, const store::StoreUse& use) {
   return {
-      OfMemory(usage, store.Use()),
+      OfMemory(usage, use),
       GaugeOf("hoplite_memory_capacity_bytes", "Size of the object store", usage.capacity_bytes),
       GaugeOf("hoplite_copies", "Objects in the store, whole or in part", usage.copies)};
 }
 
-Metric OfWaits(const ObjectTable& table) {
+Metric OfWaits(const WaitCounts& counts) {
   Metric metric{"hoplite_waiting_calls", "Calls of clients that wait now, by what for",
                 MetricKind::kGauge, "reason"};
-  const WaitCounts counts = CountWaits(table);
   for (std::size_t i = 0; i < counts.size(); ++i) {
     metric.samples.push_back({Name(static_cast<WaitReason>(i)), static_cast<double>(counts.at(i))});
   }
@@ -92,9 +94,9 @@ Metric OfFailures(const LocalClients& clients) {
   return metric;
 }
 
-Metrics OfClients(const ObjectTable& table, const LocalClients& clients) {
+Metrics OfClients(const WaitCounts& waits, const LocalClients& clients) {
   return {
-      OfWaits(table), OfFailures(clients),
+      OfWaits(waits), OfFailures(clients),
       GaugeOf("hoplite_clients", "Clients that are attached", clients.count()),
       GaugeOf("hoplite_client_pins", "Buffers, readers, drafts and subscriptions that clients hold",
               clients.total().pins)};
@@ -108,14 +110,22 @@ std::size_t ShardsAway(const directory::DirectoryClient& directory) {
 
 }  // namespace
 
-Metrics MetricsOf(Assembly& node, const LocalClients& clients) {
+bool NodeMetrics::Look(const Assembly& node) {
+  if (!all_copies_) {
+    all_copies_ = !node.store.AddUse(use_, last_copy_, kAtATime);
+    return true;
+  }
+  return AddWaits(node.table, waits_, last_entry_, kAtATime);
+}
+
+Metrics NodeMetrics::Give(Assembly& node, const LocalClients& clients) const {
   Metrics all;
   const auto add = [&all](Metrics part) {
     all.insert(all.end(), std::move_iterator(part.begin()), std::move_iterator(part.end()));
   };
   add(OfTransfers(node.counters, node.data_plane.gate()));
-  add(OfStore(node.store));
-  add(OfClients(node.table, clients));
+  add(OfStore(node.store.usage(), use_));
+  add(OfClients(waits_, clients));
   add({GaugeOf("hoplite_shards_away", "Directory shards without a session with this node",
                ShardsAway(*node.directory))});
   return all;

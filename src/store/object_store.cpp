@@ -251,10 +251,19 @@ StoreUsage ObjectStore::usage() const {
 
 StoreUse ObjectStore::Use() const {
   StoreUse use;
-  std::uint64_t listed_bytes = 0;
-  for (const auto& [object, listed] : listed_) {
+  std::optional<ObjectId> behind;
+  AddUse(use, behind, listed_.size());
+  const std::uint64_t used_bytes = usage().used_bytes;
+  use.unlisted_bytes = used_bytes - std::min(use.listed_bytes(), used_bytes);
+  return use;
+}
+
+bool ObjectStore::AddUse(StoreUse& use, std::optional<ObjectId>& behind, std::size_t most) const {
+  auto next = behind ? listed_.upper_bound(*behind) : listed_.begin();
+  for (; next != listed_.end() && most > 0; ++next, --most) {
+    const auto& [object, listed] = *next;
+    behind = object;
     const std::uint64_t bytes = listed.extent.size;
-    listed_bytes += bytes;
     if (listed.kind == CopyKind::kPrimary) {
       use.made_here_bytes += bytes;
     } else if (listed.copy->state() != CopyState::kFinal) {
@@ -265,9 +274,7 @@ StoreUse ObjectStore::Use() const {
       use.evictable_bytes += bytes;
     }
   }
-  const std::uint64_t used_bytes = usage().used_bytes;
-  use.unlisted_bytes = used_bytes - std::min(listed_bytes, used_bytes);
-  return use;
+  return next != listed_.end();
 }
 
 SharedSegment& ObjectStore::segment() { return pool_->segment(); }

@@ -57,6 +57,9 @@ struct StoreUse {
   std::uint64_t evictable_bytes = 0;  // the other ones, if the directory permits it
   std::uint64_t unlisted_bytes = 0;   // partial results; what was deleted, but is still read
 
+  std::uint64_t listed_bytes() const {
+    return made_here_bytes + arriving_bytes + pinned_bytes + evictable_bytes;
+  }
   std::string InWords() const;  // "100 bytes by objects that were put or reduced here, ..."
 };
 
@@ -109,6 +112,9 @@ class ObjectStore {
 
   StoreUsage usage() const;
   StoreUse Use() const;  // looks at every copy
+  // The same of the next copies by id, at most so many, of which `behind` is the last, but for what is
+  // unlisted. False: that were all.
+  bool AddUse(StoreUse& use, std::optional<ObjectId>& behind, std::size_t most) const;
   SharedSegment& segment();
 
  private:

@@ -33,13 +33,17 @@ WaitReason ReasonOf(const ObjectEntry& entry) {
   return entry.target() ? WaitReason::kBytes : WaitReason::kShard;
 }
 
-WaitCounts CountWaits(const ObjectTable& table) {
-  WaitCounts counts{};
-  for (const auto& [object, entry] : table.entries()) {
-    if (entry->waiting() > 0)
-      counts.at(static_cast<std::size_t>(ReasonOf(*entry))) += entry->waiting();
+bool AddWaits(const ObjectTable& table, WaitCounts& counts, std::optional<ObjectId>& behind,
+              std::size_t most) {
+  const auto& entries = table.entries();
+  auto next = behind ? entries.upper_bound(*behind) : entries.begin();
+  for (; next != entries.end() && most > 0; ++next, --most) {
+    behind = next->first;
+    const ObjectEntry& entry = *next->second;
+    if (entry.waiting() == 0) continue;
+    counts.at(static_cast<std::size_t>(ReasonOf(entry))) += entry.waiting();
   }
-  return counts;
+  return next != entries.end();
 }
 
 }  // namespace hoplite::node

@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+
+#include <hoplite/object_id.h>
 
 #include "node/core/context.h"
 #include "node/core/wait_reason.h"
@@ -13,6 +16,8 @@ namespace hoplite::node {
 WaitReason ReasonOf(const ObjectEntry& entry);
 
 using WaitCounts = std::array<std::size_t, kWaitReasons>;  // by WaitReason
-WaitCounts CountWaits(const ObjectTable& table);
+// Of the next objects by id, at most so many, of which `behind` is the last. False: that were all.
+bool AddWaits(const ObjectTable& table, WaitCounts& counts, std::optional<ObjectId>& behind,
+              std::size_t most);
 
 }  // namespace hoplite::node
