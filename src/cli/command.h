@@ -25,6 +25,7 @@ void AddReduce(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddInfo(CLI::App& app, Action& chosen);
 void AddWhy(CLI::App& app, Action& chosen);
+void AddTrace(CLI::App& app, Action& chosen);
 void AddUp(CLI::App& app, Action& chosen);
 void AddDemo(CLI::App& app, Action& chosen);
 

@@ -29,6 +29,22 @@ planner::DirectoryOptions PlannerOptions(const ServiceOptions& options) {
   return result;
 }
 
+const char* Because(planner::MoveReason why) {
+  switch (why) {
+    case planner::MoveReason::kNewcomer:
+      return ", for a newcomer";
+    case planner::MoveReason::kStarved:
+      return ", it starved";
+    case planner::MoveReason::kSlow:
+      return ", past a slow one";
+    case planner::MoveReason::kFaster:
+      return ", which gives more";
+    case planner::MoveReason::kNone:
+      break;
+  }
+  return "";
+}
+
 // Aborts the session after a while, whatever becomes of the service.
 void AbortLater(ServiceLoop& loop, const SessionPtr& session, Duration delay) {
   loop.After(delay, [session] { session->Abort(); });
@@ -248,6 +264,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
     log::Write(refusal->retry ? log::Level::kInfo : log::Level::kWarn,
                "refused: " + refusal->error.message);
     ++tally_.refused;
+    Record(Decided::kRefused, hello.node.name);
     return Refuse(session, *std::move(refusal));
   }
   if (admission_.id() != known_id) TellId(hello.node);
@@ -255,6 +272,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   Result<Members::Joined> joined = members_.Join(hello.node, session);
   if (!joined) {
     ++tally_.refused;
+    Record(Decided::kRefused, hello.node.name);
     return Refuse(session, {.error = std::move(joined).error()});
   }
 
@@ -264,6 +282,8 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   }
   if (joined->replaced_session) {
     tally_.CountEnd(SessionEnd::kReplaced);
+    Record(Decided::kSessionEnded,
+           fmt::format("{} {}", Name(SessionEnd::kReplaced), hello.node.name));
     Forget(joined->replaced_session);
     Apply(planner::NodeSuspended{hello.node.id});
     Refuse(joined->replaced_session,
@@ -271,6 +291,7 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   }
   session->outbox = SessionOutbox<protocol::NodeAction>(options_.pace);
   leases_.Opened(hello.node.id, now_);
+  Record(Decided::kJoined, hello.node.name);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
   session->Send(
       {.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
@@ -316,6 +337,7 @@ void DirectoryService::Suspend(const SessionPtr& session, SessionEnd how) {
   const NodeId node = members_.End(session);
   if (node == kNoNode) return;
   tally_.CountEnd(how);
+  Record(Decided::kSessionEnded, fmt::format("{} {}", Name(how), members_.NameOf(node)));
   log::Info("node {} is suspended: its session ended", members_.NameOf(node));
   leases_.Ended(node, now_);
   Apply(planner::NodeSuspended{node});
@@ -335,6 +357,7 @@ void DirectoryService::CheckLeases() {
 void DirectoryService::Lose(NodeId node) {
   log::Info("node {} is lost", members_.NameOf(node));
   ++tally_.nodes_lost;
+  Record(Decided::kNodeLost, members_.NameOf(node));
   members_.Lose(node);
   Apply(planner::NodeLost{node});
 }
@@ -345,6 +368,7 @@ void DirectoryService::PlanAndDeliver() {
   std::map<NodeId, SessionPtr> told;
   for (planner::Action& action : actions) {
     tally_.Count(action.body);
+    Record(action);
     const auto [entry, first] = told.try_emplace(action.to);
     if (first) entry->second = members_.SessionOf(action.to);
     // A node without a session is told what still holds when it is back and repeats its requests.
@@ -357,6 +381,24 @@ void DirectoryService::PlanAndDeliver() {
     }
   }
   spoke_.clear();
+}
+
+// What people want to know afterwards of what a node is told.
+void DirectoryService::Record(const planner::Action& action) {
+  const auto name = [&] { return members_.NameOf(action.to); };
+  if (const auto* grant = std::get_if<protocol::Grant>(&action.body)) {
+    Record(grant->replaces ? Decided::kMoves : Decided::kGrants,
+           fmt::format("{} <- {}{}", name(), grant->source.name, Because(action.why)),
+           grant->object);
+  } else if (const auto* recall = std::get_if<protocol::Recall>(&action.body)) {
+    Record(Decided::kRecalls, name(), recall->object);
+  } else if (const auto* lost = std::get_if<protocol::SlotLost>(&action.body)) {
+    Record(Decided::kSlotLost, lost->message, lost->object);
+  }
+}
+
+void DirectoryService::Record(Decided what, std::string_view text, const ObjectId& object) {
+  recorder_.Note(what, object, text, now_);
 }
 
 void DirectoryService::TellTouched() {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,6 +25,7 @@
 
 #include "base/metric.h"
 #include "base/mutex.h"
+#include "base/recorder.h"
 #include "base/time.h"
 #include "directory/admission.h"
 #include "directory/lease_monitor.h"
@@ -68,6 +70,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   const planner::DirectoryState& state() const { return state_; }
   // What the shard counts and measures.
   Metrics MetricsNow() const;
+  // What it decided lately. Any thread.
+  std::vector<Recorded> Decisions() const { return recorder_.Read(); }
   // unavailable, while it still collects what its nodes hold. Takes a turn: perhaps nothing else has
   // happened since.
   std::optional<Error> Collects();
@@ -104,6 +108,8 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   void Lose(NodeId node);
   void CheckLeases();
   void PlanAndDeliver();
+  void Record(const planner::Action& action);
+  void Record(Decided what, std::string_view text, const ObjectId& object = ObjectId());
   void TellTouched();
   void Flush(const SessionPtr& session);
   void EndStalled();
@@ -120,6 +126,7 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   LeaseMonitor leases_;
   planner::DirectoryState state_;
   ShardTally tally_;
+  Recorder recorder_;
   SessionSet asked_;          // they are to acknowledge what they were told
   Time next_stall_ = kNever;  // when the first of them counts as stalled
   SessionSet owing_;          // the shard owes them an acknowledgement

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "hoplite/v1/directory.pb.h"
 #include "wire/directory_messages.h"
+#include "wire/trace.h"
 
 namespace hoplite::directory {
 namespace {
@@ -24,6 +25,16 @@ ShardAnswer ShardAnswer::Of(const Result<protocol::ObjectView>& found) {
   ShardAnswer answer;
   v1::ShardMessage message;
   *message.mutable_info()->mutable_object() = wire::ToProto(*found);
+  message.AppendToString(&answer.bytes_);
+  answer.whole_ = true;
+  return answer;
+}
+
+ShardAnswer ShardAnswer::Of(const std::vector<Recorded>& decisions) {
+  ShardAnswer answer;
+  const std::vector<std::byte> told = wire::EncodeTrace(decisions);
+  v1::ShardMessage message;
+  message.mutable_trace()->set_decisions(told.data(), told.size());
   message.AppendToString(&answer.bytes_);
   answer.whole_ = true;
   return answer;

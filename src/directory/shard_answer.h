@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <hoplite/result.h>
 
+#include "base/recorder.h"
 #include "protocol/views.h"
 
 namespace hoplite::directory {
@@ -16,6 +18,7 @@ class ShardAnswer {
   static ShardAnswer Of(protocol::StatusPage page);
   static ShardAnswer Of(const Result<protocol::ObjectView>& found);
   static ShardAnswer Of(const Error& why);
+  static ShardAnswer Of(const std::vector<Recorded>& decisions);
 
   // The next bytes of a serialized ShardMessage, some 64 KiB; `last` tells whether these were all.
   std::string Next(bool& last);

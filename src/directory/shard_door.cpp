@@ -52,7 +52,7 @@ class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
     if (!message) return SendAway(message.error().message);
     if (*message == nullptr) return;
     v1::NodeMessage& first = **message;
-    const bool asks = first.has_status() || first.has_info();
+    const bool asks = first.has_status() || first.has_info() || first.has_trace();
     if (!asks && !first.has_hello()) return SendAway("a session must begin with Hello");
     patience_.cancel();
     if (asks) return ShardQuestions::Start(door_->loop_, door_->service_, socket_, first);

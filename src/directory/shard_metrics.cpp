@@ -18,15 +18,10 @@ Metric OfNodes(const std::vector<protocol::NodeView>& nodes) {
 Metric OfSessions(const ShardTally& tally) {
   Metric metric{"hoplite_directory_sessions_ended_total", "Sessions of nodes that ended, by how",
                 MetricKind::kCounter, "how"};
-  const auto add = [&](const char* how, SessionEnd end) {
-    const std::uint64_t count = tally.ended.at(static_cast<std::size_t>(end));
-    metric.samples.push_back({how, static_cast<double>(count)});
-  };
-  add("closed", SessionEnd::kClosed);
-  add("silent", SessionEnd::kSilent);
-  add("stalled", SessionEnd::kStalled);
-  add("protocol", SessionEnd::kProtocol);
-  add("replaced", SessionEnd::kReplaced);
+  for (std::size_t i = 0; i < kSessionEnds; ++i) {
+    metric.samples.push_back(
+        {Name(static_cast<SessionEnd>(i)), static_cast<double>(tally.ended.at(i))});
+  }
   return metric;
 }
 

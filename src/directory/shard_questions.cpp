@@ -53,6 +53,7 @@ void ShardQuestions::Take(const v1::NodeMessage& question) {
                             self->Answer(ShardAnswer::Of(found));
                           });
   }
+  if (question.has_trace()) return Answer(ShardAnswer::Of(service_->Decisions()));
   Refuse({ErrorCode::kProtocol, "a connection that began with a question has only questions"});
 }
 

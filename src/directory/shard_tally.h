@@ -23,6 +23,22 @@ enum class SessionEnd : std::uint8_t {
 };
 inline constexpr std::size_t kSessionEnds = 5;
 
+constexpr const char* Name(SessionEnd how) {
+  switch (how) {
+    case SessionEnd::kClosed:
+      return "closed";
+    case SessionEnd::kSilent:
+      return "silent";
+    case SessionEnd::kStalled:
+      return "stalled";
+    case SessionEnd::kProtocol:
+      return "protocol";
+    case SessionEnd::kReplaced:
+      return "replaced";
+  }
+  return "";
+}
+
 struct ShardTally {
   std::uint64_t grants = 0;
   std::uint64_t moves = 0;  // of them: in the place of another

@@ -26,6 +26,7 @@ Task<Result<wire::Frame>> FrameReader::Next() {
   if (frame) {
     if (const auto* data = std::get_if<wire::Data>(&*frame)) payload_left_ = data->payload_bytes;
     if (const auto* give = std::get_if<wire::Give>(&*frame)) payload_left_ = give->payload_bytes;
+    if (const auto* trace = std::get_if<wire::Trace>(&*frame)) payload_left_ = trace->payload_bytes;
   }
   co_return frame;
 }

@@ -20,7 +20,7 @@ class FrameReader {
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;
 
-  // The next frame. After a Data or Give frame its payload must be received before the next call.
+  // The next frame. After a Data, Give or Trace frame its payload must be received before the next call.
   Task<Result<wire::Frame>> Next();
   // The next into.size() bytes of the payload, at most payload_left().
   Task<Result<void>> ReceivePayload(std::span<std::byte> into);

@@ -16,8 +16,8 @@ namespace hoplite::planner {
 
 class Outbox {
  public:
-  void Add(NodeId to, NodeAction&& body) {
-    if (to != silenced_) actions_.push_back({to, std::move(body)});
+  void Add(NodeId to, NodeAction&& body, MoveReason why = MoveReason::kNone) {
+    if (to != silenced_) actions_.push_back({to, std::move(body), why});
   }
   // Nothing is said to this node from now on; kNoNode: everybody is told again.
   void Silence(NodeId node) { silenced_ = node; }

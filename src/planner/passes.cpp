@@ -64,7 +64,8 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
     post_.Send(made.what.receiver,
                Grant{id, record.version, made.grant,
                      source != nullptr ? source->info : NodeInfo{made.what.source},
-                     made.what.stripes, made.what.equality_ok, made.replaces});
+                     made.what.stripes, made.what.equality_ok, made.replaces},
+               made.why);
     if (made.newly_listed) post_.Notify(id, record, made.what.receiver, LocationKind::kPartial);
   }
   if (!knows_members && record.table.somebody_parked()) agenda_.AddForMembers(id);

@@ -6,8 +6,8 @@
 
 namespace hoplite::planner {
 
-void Post::Send(NodeId to, NodeAction body) {
-  if (nodes_.alive(to)) outbox_.Add(to, std::move(body));
+void Post::Send(NodeId to, NodeAction body, MoveReason why) {
+  if (nodes_.alive(to)) outbox_.Add(to, std::move(body), why);
 }
 
 void Post::Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind) {

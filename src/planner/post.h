@@ -26,7 +26,7 @@ class Post {
        const EndedReductions& ended, const ShardClock& clock)
       : outbox_(outbox), nodes_(nodes), marks_(marks), ended_(ended), clock_(clock) {}
 
-  void Send(NodeId to, NodeAction body);
+  void Send(NodeId to, NodeAction body, MoveReason why = MoveReason::kNone);
   // Subscribers hear what became of the node's copy; kNoNode: of the bytes in the directory.
   void Notify(const ObjectId& id, const ObjectRecord& record, NodeId node, LocationKind kind);
   void NotifyOne(NodeId to, const ObjectId& id, const ObjectRecord& record, NodeId node,

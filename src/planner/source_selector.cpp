@@ -290,14 +290,15 @@ StripeMask SourceSelector::EqualityOk(NodeId receiver, NodeId source, StripeMask
   return stripes & ~table_.MayDependOn(source, receiver, stripes);
 }
 
-void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces) {
+void SourceSelector::Grant(NodeId receiver, const Choice& choice, GrantId replaces,
+                           MoveReason why) {
   table_.ForGroups(choice.stripes, [&](std::size_t group, StripeMask part) {
-    GrantIn(group, receiver, {choice.source, part}, replaces);
+    GrantIn(group, receiver, {choice.source, part}, replaces, why);
   });
 }
 
 void SourceSelector::GrantIn(std::size_t group, NodeId receiver, const Choice& choice,
-                             GrantId replaces) {
+                             GrantId replaces, MoveReason why) {
   const Copy& source = *table_.Find(choice.source);
   const bool resumes = place(group, receiver).lag != Time{};
   Time lag = source.FinalIn(choice.stripes) ? Time{} : source.place(group).lag + hop_;
@@ -309,7 +310,7 @@ void SourceSelector::GrantIn(std::size_t group, NodeId receiver, const Choice& c
         .leaf = table_.Find(receiver)->leaf,
         .equality_ok = equality_ok,
         .since = rules_.now},
-       replaces, lag, turns_[group].units);
+       replaces, why, lag, turns_[group].units);
   table_.Edit(receiver, [&](Copy& copy) {
     copy.starved = false;
     Place& stands = copy.flows.Make().places.Make(group);
@@ -317,14 +318,15 @@ void SourceSelector::GrantIn(std::size_t group, NodeId receiver, const Choice& c
   });
 }
 
-void SourceSelector::Open(const OpenGrant& what, GrantId replaces, Time lag, std::uint32_t units) {
+void SourceSelector::Open(const OpenGrant& what, GrantId replaces, MoveReason why, Time lag,
+                          std::uint32_t units) {
   if (Decision* made = SameStream(what, replaces)) {
     made->what.stripes |= what.stripes;
     return table_.Extend(made->grant, what.stripes, lag, units);
   }
   const Copy& receiver = *table_.Find(what.receiver);
   const bool newly_listed = !receiver.listed && !receiver.leaf;
-  decisions_.push_back({stamps_.NextGrant(), what, replaces, newly_listed});
+  decisions_.push_back({stamps_.NextGrant(), what, replaces, newly_listed, why});
   if (table_.group_count() > 1) {
     said_[{what.receiver, what.source}].push_back(decisions_.size() - 1);
   }

@@ -52,6 +52,7 @@ struct Decision {
   OpenGrant what;
   GrantId replaces;
   bool newly_listed = false;
+  MoveReason why = MoveReason::kNone;
 };
 
 class SourceSelector {
@@ -127,7 +128,7 @@ class SourceSelector {
   // All that this grant brings, from others; false if somebody who could is missing.
   bool GrantElsewhere(GrantId grant);
   // It takes the better source for the stripes of its first grant, if that is another one.
-  bool Replace(NodeId receiver, const std::optional<Choice>& better);
+  bool Replace(NodeId receiver, const std::optional<Choice>& better, MoveReason why);
   // Complete holders first, the least used of them; then the free partial holder of least lag.
   // Sources are looked for in this group; they may serve other stripes of `need`, too.
   std::optional<Choice> FindFree(NodeId receiver, StripeMask need, std::uint32_t limit);
@@ -166,10 +167,12 @@ class SourceSelector {
   bool books_are_complete() const {
     return rules_.knows_members && table_.knows_all_upstreams() && table_.knows_all_streams();
   }
-  void Grant(NodeId receiver, const Choice& choice, GrantId replaces);
-  void GrantIn(std::size_t group, NodeId receiver, const Choice& choice, GrantId replaces);
+  void Grant(NodeId receiver, const Choice& choice, GrantId replaces,
+             MoveReason why = MoveReason::kNone);
+  void GrantIn(std::size_t group, NodeId receiver, const Choice& choice, GrantId replaces,
+               MoveReason why = MoveReason::kNone);
   // Says it, or adds its stripes to what this pass grants to the receiver from there.
-  void Open(const OpenGrant& what, GrantId replaces, Time lag, std::uint32_t units);
+  void Open(const OpenGrant& what, GrantId replaces, MoveReason why, Time lag, std::uint32_t units);
   // Null: there is none that this may be one with.
   Decision* SameStream(const OpenGrant& what, GrantId replaces);
   std::uint32_t units() const { return turns_[group_].units; }

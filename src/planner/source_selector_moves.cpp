@@ -86,9 +86,9 @@ bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behin
     table_.Edit(receiver,
                 [&](Copy& copy) { copy.flows.Make().places.Make(group).granted = granted; });
   });
-  Grant(behind, {receiver, moved}, old);
+  Grant(behind, {receiver, moved}, old, MoveReason::kNewcomer);
   const StripeMask rest = taken.stripes & ~moved;
-  if (rest != 0) Grant(behind, {taken.source, rest}, old);
+  if (rest != 0) Grant(behind, {taken.source, rest}, old, MoveReason::kNewcomer);
   return true;
 }
 
@@ -111,7 +111,7 @@ void SourceSelector::MoveStarved(NodeId receiver) {
     // Also what a predecessor of this shard granted: its source may be cut off from all others (R68).
     const OpenGrant& open = table_.grants().at(first);
     const std::uint32_t limit = open.leaf ? kAnyUnits : units();
-    Replace(receiver, FindFinal(receiver, open.stripes, limit));
+    Replace(receiver, FindFinal(receiver, open.stripes, limit), MoveReason::kStarved);
   }
 }
 
@@ -121,13 +121,14 @@ bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
   if (open == nullptr || table_.Find(source) == nullptr) return false;
   if (!HasRoom(source, open->stripes & stripes_, true)) return false;
   if (MayServe(receiver, source, open->stripes, true) != open->stripes) return false;
-  return Replace(receiver, Choice{source, open->stripes});
+  return Replace(receiver, Choice{source, open->stripes}, MoveReason::kSlow);
 }
 
 bool SourceSelector::MoveBehindOthers(NodeId receiver) {
   TurnToFirst(receiver);
   const OpenGrant* open = FirstGrant(receiver);
-  return open != nullptr && Replace(receiver, FindFree(receiver, open->stripes, units()));
+  return open != nullptr &&
+         Replace(receiver, FindFree(receiver, open->stripes, units()), MoveReason::kSlow);
 }
 
 void SourceSelector::LeaveHome(NodeId slow) {
@@ -151,7 +152,7 @@ bool SourceSelector::GrantElsewhere(GrantId grant) {
   });
   if (found != open.stripes) return false;
   table_.Close(grant);
-  for (const Choice& choice : choices) Grant(open.receiver, choice, grant);
+  for (const Choice& choice : choices) Grant(open.receiver, choice, grant, MoveReason::kSlow);
   return true;
 }
 
@@ -175,12 +176,12 @@ GrantId SourceSelector::FirstGrantId(NodeId receiver) const {
   return fed == 0 ? GrantId{} : copy.feed(static_cast<std::size_t>(std::countr_zero(fed))).grant;
 }
 
-bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better) {
+bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& better, MoveReason why) {
   const GrantId old = FirstGrantId(receiver);
   const OpenGrant open = table_.grants().at(old);
   if (!better || better->source == open.source || better->stripes != open.stripes) return false;
   table_.Close(old);
-  Grant(receiver, *better, open.adopted ? open.known_as : old);
+  Grant(receiver, *better, open.adopted ? open.known_as : old, why);
   return true;
 }
 

@@ -95,7 +95,7 @@ void SourceSelector::Improve() {
 void SourceSelector::Move(NodeId receiver, const Choice& better) {
   const GrantId old = FirstGrantId(receiver);
   const NodeId source = table_.grants().at(old).source;
-  if (!Replace(receiver, better)) return;
+  if (!Replace(receiver, better, MoveReason::kFaster)) return;
   table_.NoteMoved(decisions_.back().grant, old, source);
   rates_->Serve(better.source, receiver);
 }

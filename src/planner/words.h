@@ -52,9 +52,19 @@ struct Event {
 
 // --- answered: each one is a message to one node's session
 
+// Why a Grant takes the place of another, for people: no node is told, and nothing depends on it.
+enum class MoveReason : std::uint8_t {
+  kNone,      // it does not, or its receiver had lost that source
+  kNewcomer,  // another receiver takes its place, and serves it
+  kStarved,   // nothing came from its source
+  kSlow,      // its source, or it itself, holds up others
+  kFaster,    // another source gives it more
+};
+
 struct Action {
   NodeId to = kNoNode;
   NodeAction body;
+  MoveReason why = MoveReason::kNone;
 };
 
 }  // namespace hoplite::planner

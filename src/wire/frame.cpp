@@ -52,6 +52,10 @@ std::optional<Shape> ShapeOf(FrameKind kind) {
       return Shape{0, 0};
     case FrameKind::kGive:
       return Shape{12, 12};
+    case FrameKind::kTraceAsk:
+      return Shape{0, 0};
+    case FrameKind::kTrace:
+      return Shape{4, 4};
   }
   return std::nullopt;
 }
@@ -111,6 +115,8 @@ void Put(Writer& out, const KeepAlive& f) { out.Put(f.starved_ms); }
 void Put(Writer& out, const End& f) { out.Put(static_cast<std::uint8_t>(f.reason)).Put(f.stripes); }
 void Put(Writer&, const Done&) {}
 void Put(Writer& out, const Give& f) { out.Put(f.payload_bytes).Put(f.checksum); }
+void Put(Writer&, const TraceAsk&) {}
+void Put(Writer& out, const Trace& f) { out.Put(f.payload_bytes); }
 
 // --- bodies, read: of a size within the kind's shape
 
@@ -216,6 +222,14 @@ Result<Frame> GetGive(Reader& in) {
   return f;
 }
 
+Result<Frame> GetTrace(Reader& in) {
+  const Trace f{in.Get<std::uint32_t>()};
+  if (f.payload_bytes > kMaxTraceBytes) {
+    return Broken(fmt::format("a trace of {} bytes", f.payload_bytes));
+  }
+  return f;
+}
+
 Result<Frame> GetFrame(Reader& in, const Header& header) {
   switch (header.kind) {
     case FrameKind::kHello:
@@ -236,6 +250,10 @@ Result<Frame> GetFrame(Reader& in, const Header& header) {
       return Done{};
     case FrameKind::kGive:
       return GetGive(in);
+    case FrameKind::kTraceAsk:
+      return TraceAsk{};
+    case FrameKind::kTrace:
+      return GetTrace(in);
   }
   return Broken("unknown kind of frame");
 }
@@ -289,8 +307,9 @@ Result<Frame> DecodeBody(const Header& header, std::span<const std::byte> body) 
 FrameKind KindOf(const Frame& frame) { return static_cast<FrameKind>(frame.index() + 1); }
 
 std::string_view Name(FrameKind kind) {
-  static constexpr std::array<std::string_view, 10> kNames{
-      "", "hello", "welcome", "fetch", "data", "credit", "keep-alive", "end", "done", "give"};
+  static constexpr std::array<std::string_view, 12> kNames{"",     "hello",  "welcome",    "fetch",
+                                                           "data", "credit", "keep-alive", "end",
+                                                           "done", "give",   "trace-ask",  "trace"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "";
 }

@@ -25,7 +25,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint16_t kProtocolVersion = 4;
+inline constexpr std::uint16_t kProtocolVersion = 5;
 inline constexpr std::size_t kHeaderBytes = 8;
 inline constexpr std::size_t kMaxBodyBytes = 1_KiB;  // each kind has its own, smaller limit
 inline constexpr std::size_t kMaxRefusalText = 512;
@@ -34,6 +34,8 @@ inline constexpr std::uint32_t kMaxPayloadBytes = 1_MiB;
 inline constexpr std::uint32_t kMaxPayloadBlocks = 64;
 // What follows a Give frame: a small object and its list.
 inline constexpr std::uint32_t kMaxGiveBytes = 256_KiB;
+// What follows a Trace frame.
+inline constexpr std::uint32_t kMaxTraceBytes = 64_KiB;
 
 enum class FrameKind : std::uint8_t {
   kHello = 1,
@@ -45,6 +47,8 @@ enum class FrameKind : std::uint8_t {
   kEnd = 7,
   kDone = 8,
   kGive = 9,
+  kTraceAsk = 10,
+  kTrace = 11,
 };
 
 // First words of the connecting side. Of another protocol version only the version is known.
@@ -161,7 +165,19 @@ struct Give {
   friend bool operator==(const Give&, const Give&) = default;
 };
 
-using Frame = std::variant<PeerHello, PeerWelcome, Fetch, Data, Credit, KeepAlive, End, Done, Give>;
+// "What did you decide lately?" Answered with a Trace, by the loop that reads this.
+struct TraceAsk {
+  friend bool operator==(const TraceAsk&, const TraceAsk&) = default;
+};
+
+// The decisions follow the frame, as wire/trace.h says. The connection may carry the next Fetch.
+struct Trace {
+  std::uint32_t payload_bytes = 0;
+  friend bool operator==(const Trace&, const Trace&) = default;
+};
+
+using Frame = std::variant<PeerHello, PeerWelcome, Fetch, Data, Credit, KeepAlive, End, Done, Give,
+                           TraceAsk, Trace>;
 
 void Append(std::vector<std::byte>& to, const Frame& frame);
 std::vector<std::byte> Encode(const Frame& frame);

@@ -26,7 +26,10 @@ net::Task<Result<ReduceOutcome>> ClientCalls::Reduce(ReduceOptions options, Call
   entry->Begin(coordinator);
   const WaitingCall waiting(entry, call);
   const Time begun = Now();
+  const ObjectId target = entry->object;
+  context_.Note(Decided::kReduces, target);
   auto outcome = co_await coordinator->Run();
+  context_.Note(Decided::kReduced, target, outcome ? "" : Name(outcome.error().code));
   if (outcome) context_.counters.reduce_latency.Add(Now() - begun);
   co_return outcome;
 }

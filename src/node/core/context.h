@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/latency.h"
+#include "base/recorder.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "directory/directory_client.h"
@@ -65,6 +67,7 @@ struct Counters {
   std::atomic<std::uint64_t> inline_fetches{0};  // answered with the bytes, without a stream
   std::atomic<std::uint64_t> slot_resets{0};     // slots of reductions that started again here
   std::atomic<std::uint64_t> sessions_ended{0};  // with shards
+  Recorder decisions;                            // told on the main loop
   LatencyHistogram fetch_latency;                // from the answer that says where an object is
   LatencyHistogram reduce_latency;               // of the clients' calls that succeeded
 };
@@ -81,6 +84,10 @@ struct Context {
   Counters& counters;
   const Decisions& decisions;
 
+  // For whoever asks afterwards what happened.
+  void Note(Decided what, const ObjectId& object, std::string_view text = "") const {
+    counters.decisions.Note(what, object, text, Now());
+  }
   std::size_t ShardOf(const ObjectId& object) const {
     return directory::ShardOf(object, directory.shard_count());
   }

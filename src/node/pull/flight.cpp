@@ -95,6 +95,7 @@ net::Task<bool> Flight::LocateObject() {
   planner::FlightState::Effects effects;
   if (data_plane_.gate().several()) state_->Join();
   state_->Locate(effects, NextQuestion(), entry_->expectations().newest());
+  context_.Note(Decided::kAsked, entry_->object);
   asked_at_ = NowSinceBoot();
   Carry(effects);
   while (state_->locating() && !over_ && wanted()) co_await changed_.Wait();
@@ -166,8 +167,13 @@ bool Flight::ReaderStalls(const StripeMarks& marks) {
 void Flight::StartLanes(const protocol::Grant& grant) {
   ++context_.counters.grants;
   if (grant.replaces) ++context_.counters.moves;
+  context_.Note(grant.replaces ? Decided::kMoved : Decided::kGranted, entry_->object,
+                grant.source.name);
   log::Debug("object {} version {}: stripes {:x} from {}", entry_->object.ToHex(),
              ToString(grant.version), grant.stripes, grant.source.name);
+  if (const std::uint64_t there = bytes(); there > 0) {
+    context_.Note(Decided::kResumed, entry_->object, fmt::format("at {} bytes", there));
+  }
   auto granted = std::make_shared<GrantLanes>();
   granted->grant = grant;
   granted->link_before = data_plane_.credit().bytes_per_second();
@@ -216,6 +222,7 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
     if (granted->end.outcome == Outcome::kFailed) {
       log::Debug("object {} version {}: {}", entry_->object.ToHex(),
                  ToString(granted->grant.version), granted->end.why);
+      context_.Note(Decided::kFailed, entry_->object, granted->end.why);
       if (granted->end.failure != Failure::kNotAhead) last_failure_ = WhyFailed(granted->end);
     }
     state_->Ended(grant, granted->end.outcome, granted->end.failure);
@@ -250,6 +257,7 @@ void Flight::TellProgress(const StripeMarks& marks, Duration starved) const {
 void Flight::Complete() {
   copy_->Seal();
   context_.counters.fetch_latency.Add(Now() - located_at_);
+  context_.Note(Decided::kComplete, entry_->object);
   if (copy_->windowed()) {
     over_ = true;  // what is left in the window is its reader's
   } else {
@@ -315,6 +323,7 @@ void Flight::OnHandedOn(protocol::InlineObject object) {
 void Flight::Answer(protocol::InlineObject object) {
   room_.reset();
   ++context_.counters.inline_fetches;
+  context_.Note(Decided::kComplete, entry_->object, "with the answer");
   inline_ = std::move(object);
   changed_.Notify();
 }
@@ -327,7 +336,9 @@ void Flight::OnGrant(const protocol::Grant& grant) {
 }
 
 void Flight::OnRecall(Version below) {
-  if (state_->OnRecall(below)) changed_.Notify();
+  if (!state_->OnRecall(below)) return;
+  context_.Note(Decided::kRecalled, entry_->object);
+  changed_.Notify();
 }
 
 void Flight::OnAborted(Error error) {
@@ -339,6 +350,7 @@ void Flight::OnAborted(Error error) {
 void Flight::OnDeleted() {
   error_ = Error(ErrorCode::kDeleted, "object " + entry_->object.ToHex() + " was deleted");
   state_->OnDeleted();
+  context_.Note(Decided::kDeleted, entry_->object);
   over_ = true;
   changed_.Notify();
 }

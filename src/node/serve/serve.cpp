@@ -12,6 +12,7 @@
 #include "node/pull/flight.h"
 #include "node/reduce/slot.h"
 #include "node/streams/send_lane.h"
+#include "wire/trace.h"
 
 namespace hoplite::node {
 namespace {
@@ -170,6 +171,10 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
       if (!co_await gives_.Receive(connection, *give)) break;
       continue;
     }
+    if (std::holds_alternative<wire::TraceAsk>(*frame)) {
+      if (!co_await TellTrace(connection)) break;
+      continue;
+    }
     auto* fetch = std::get_if<wire::Fetch>(&*frame);
     if (!fetch) break;
     wire::Fetch wanted = std::move(*fetch);
@@ -181,6 +186,19 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
 net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::StreamPtr stream) {
   const Stranger stranger(data_loop, stream);
   co_return co_await net::Answer(stream, data_plane_.identity());
+}
+
+// From this loop: also while the main loop hangs.
+net::Task<bool> Server::TellTrace(net::ConnectionPtr connection) {
+  const std::vector<std::byte> told = wire::EncodeTrace(context_.counters.decisions.Read());
+  const net::Deadline patience(connection->stream->loop(), Now() + context_.settings.patience(),
+                               [connection] { connection->stream->Close(); });
+  std::vector<std::byte> head =
+      wire::Encode(wire::Frame(wire::Trace{static_cast<std::uint32_t>(told.size())}));
+  net::Payload payload;
+  payload.bytes = told;
+  const auto sent = co_await connection->stream->Send(head, payload);
+  co_return sent.has_value();
 }
 
 net::Task<void> Server::Hold(wire::Fetch fetch, std::function<void()> answer) {

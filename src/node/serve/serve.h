@@ -30,6 +30,7 @@ class Server {
  private:
   net::Task<void> Converse(DataLoop& data_loop, net::StreamPtr stream);
   net::Task<Result<net::ConnectionPtr>> Welcome(DataLoop& data_loop, net::StreamPtr stream);
+  net::Task<bool> TellTrace(net::ConnectionPtr connection);
   // Calls `answer` when the node knows whether its Put of the object was accepted, and its copy is
   // ahead of the receiver; or soon.
   net::Task<void> Hold(wire::Fetch fetch, std::function<void()> answer);

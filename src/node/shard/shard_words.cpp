@@ -165,6 +165,8 @@ void ShardWords::NoteEverOwned(const ObjectId& object) {
 void ShardWords::OnSession(std::size_t shard, bool open) {
   log::Info("{}: {}", context_.settings.name,
             open ? fmt::format("directory shard {} is joined", shard) : directory::Away(shard));
+  context_.Note(Decided::kSession, ObjectId(),
+                fmt::format("shard {} {}", shard, open ? "joined" : "away"));
   // What was asked of the lost session, or while there was none, will not be answered.
   if (!open) ++context_.counters.sessions_ended;
   if (!open) context_.owners.OnSessionEnd(shard);

@@ -1,4 +1,6 @@
 // ShardWords: of reductions. Which coordinator or slot a word belongs to.
+#include <fmt/format.h>
+
 #include "base/log.h"
 #include "node/pull/flight.h"
 #include "node/reduce/coordinator.h"
@@ -30,11 +32,15 @@ void ShardWords::On(const protocol::SlotAssigned& assigned) {
   if (present && present->version() >= assigned.version) return;  // repeated
   if (present) {
     ++context_.counters.slot_resets;
+    context_.Note(Decided::kReset, assigned.object, fmt::format("slot {}", assigned.order.slot));
     present->Drop(store::VoidReason::kRecalled);
   }
   log::Debug("reduction into {}: slot {} version {}, {} children, {} own sources",
              assigned.object.ToHex(), assigned.order.slot, ToString(assigned.version),
              assigned.order.children, assigned.order.inputs.size());
+  context_.Note(Decided::kSlot, assigned.object,
+                fmt::format("{}, {} children, {} own sources", assigned.order.slot,
+                            assigned.order.children, assigned.order.inputs.size()));
   const auto slot = std::make_shared<Slot>(context_, data_plane_, entry, assigned);
   entry->Begin(assigned.order.slot, {slot, slot->root(), slot->version()});
   slot->Start();

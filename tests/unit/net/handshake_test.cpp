@@ -82,7 +82,7 @@ TEST_F(HandshakeTest, AnOlderNodeIsRefusedInWords) {
   hello.protocol_version = 2;
   const Error error = AnswerTo(wire::Encode(hello));
   EXPECT_EQ(error.code, ErrorCode::kProtocol);
-  EXPECT_THAT(error.message, HasSubstr("protocol version 2 is not spoken here, only 4"));
+  EXPECT_THAT(error.message, HasSubstr("protocol version 2 is not spoken here, only 5"));
   FrameReader reader(dialled);
   const auto welcome = RunTask(loop, reader.Next());
   ASSERT_TRUE(welcome);
@@ -94,11 +94,11 @@ TEST_F(HandshakeTest, TheWordsOfAnOlderNodeThatRefusesAreHeard) {
   FrameReader reader(accepted);
   const auto hello = RunTask(loop, reader.Next());
   ASSERT_TRUE(hello);
-  EXPECT_EQ(std::get<wire::PeerHello>(*hello).protocol_version, 4);
+  EXPECT_EQ(std::get<wire::PeerHello>(*hello).protocol_version, 5);
   wire::PeerWelcome welcome(kListening.cluster, kListening.self);
   welcome.protocol_version = 2;
   welcome.refusal = wire::Refusal::kProtocolVersion;
-  welcome.text = "protocol version 4 is not spoken here, only 2";
+  welcome.text = "protocol version 5 is not spoken here, only 2";
   ASSERT_TRUE(RunTask(loop, accepted->Send(wire::Encode(welcome), Payload{})));
   const auto greeted = greet.Finish();
   ASSERT_FALSE(greeted);

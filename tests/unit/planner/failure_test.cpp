@@ -168,6 +168,7 @@ TEST_F(Failures, AStarvedReceiverMovesToAFreeCompleteSource) {
   Ignore();
   Done("R1");
   Expect("R3 <- S moved");
+  EXPECT_EQ(why_, MoveReason::kStarved);
 }
 
 TEST_F(Failures, AFailureOfASupersededGrantParksNothingTwice) {
@@ -175,6 +176,7 @@ TEST_F(Failures, AFailureOfASupersededGrantParksNothingTwice) {
   const GrantId old = NewestGrant("R2");
   Lose("R1");
   Expect("R2 <- S moved");
+  EXPECT_EQ(why_, MoveReason::kNone);
   Say("R2",
       GrantClosed{object_, VersionAt("R2"), old, Outcome::kFailed, Failure::kBroken, Marks(3)});
   Expect();

@@ -168,6 +168,7 @@ TEST_F(Ring, ANewcomerTakesTheSourceOfTheNearestBehindIt) {
   Expect("D <- S", "A <- D");
   After(milliseconds(20)).Want("C");
   Expect("C <- S", "D <- C moved");
+  EXPECT_EQ(why_, MoveReason::kNewcomer);
   Want("B");
   Expect("B <- S", "C <- B moved");
   EXPECT_EQ(Fed(), whole_);

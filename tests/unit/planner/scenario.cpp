@@ -199,6 +199,7 @@ Scenario& Scenario::HeldOwned(const std::string& node) {
 void Scenario::Note(const Action& action) {
   const std::string to = names_.at(action.to);
   answers_.push_back(Words(to, action.body));
+  if (action.why != MoveReason::kNone) why_ = action.why;
 }
 
 std::string Scenario::Number(Version version) {

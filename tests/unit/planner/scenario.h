@@ -131,7 +131,8 @@ class Scenario : public ::testing::Test {
   std::string metadata_;
   bool joint_ = false;  // nodes that want it say that they fetch other objects, too
   Time now_{};
-  Time next_{};  // what the last Plan returned
+  Time next_{};                         // what the last Plan returned
+  MoveReason why_ = MoveReason::kNone;  // of the last move that had a reason
   std::unique_ptr<DirectoryState> state_;
   std::string last_message_;                      // of the last refusal
   std::map<std::string, std::uint64_t> numbers_;  // the highest of each node's that owns

@@ -52,6 +52,7 @@ TEST_F(Unequal, TheSlowOneIsMovedWhenTheFasterOneIsSoonAhead) {
   After(milliseconds(100));
   Has("R2", Blocks(3_MiB));
   ExpectAmong("R1 <- R2 moved");
+  EXPECT_EQ(why_, MoveReason::kFaster);
 }
 
 TEST_F(Unequal, AReceiverKeepsItsSourceForAWhile) {

@@ -72,7 +72,10 @@ std::vector<Frame> OneOfEach() {
           End{EndReason::kMoved},
           End{EndReason::kFinal, 0b101},
           Done{},
-          Give{kMaxGiveBytes, 0x0123456789abcdef}};
+          Give{kMaxGiveBytes, 0x0123456789abcdef},
+          TraceAsk{},
+          Trace{0},
+          Trace{kMaxTraceBytes}};
 }
 
 TEST(Frame, ComesBackAsItWent) {
@@ -89,7 +92,7 @@ TEST(Frame, ComesBackAsItWent) {
 TEST(Frame, BytesAreAsDocumented) {
   const auto bytes = Encode(PeerHello(0x1122334455667788u, NodeId{2}, NodeId{3}));
   const std::vector<std::uint8_t> expected = {
-      1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 4, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
+      1,    0,    0,    0, 30, 0, 0, 0, 'H', 'P', 'L', 'T', 5, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
       0x33, 0x22, 0x11, 2, 0,  0, 0, 0, 0,   0,   0,   3,   0, 0, 0,    0,    0,    0,    0};
   ASSERT_EQ(bytes.size(), expected.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -244,6 +247,8 @@ TEST(Frame, DataMustBeOnePieceWithinBounds) {
   data.first_block = 0xffffffffu;
   EXPECT_FALSE(Decode(Encode(data)));
 }
+
+TEST(Frame, ATraceIsBounded) { EXPECT_FALSE(Decode(Encode(Trace{kMaxTraceBytes + 1}))); }
 
 TEST(Frame, AGiveHasBytesButNotManyMore) {
   EXPECT_FALSE(Decode(Encode(Give{0, 1})));

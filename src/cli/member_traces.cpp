@@ -1,0 +1,136 @@
+#include "cli/member_traces.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/try.h"
+#include "directory/cluster_id.h"
+#include "directory/shard_port.h"
+#include "directory/tcp_port.h"
+#include "directory/trace_question.h"
+#include "net/deadline.h"
+#include "net/handshake.h"
+#include "net/tcp_transport.h"
+
+namespace hoplite::cli {
+namespace {
+
+using Decisions = Result<std::vector<wire::TraceEntry>>;
+
+Decisions NoAnswer() {
+  return std::unexpected(Error(ErrorCode::kTimeout, "it did not answer in time"));
+}
+
+// One conversation over the data plane.
+net::Task<Decisions> AskNode(std::shared_ptr<net::Transport> transport, net::Identity self,
+                             protocol::NodeInfo node, Duration timeout) {
+  CO_TRY_ASSIGN(const net::StreamPtr stream, co_await transport->Connect(node.address, timeout));
+  const net::Deadline patience(stream->loop(), Now() + timeout, [stream] { stream->Close(); });
+  CO_TRY_ASSIGN(const net::ConnectionPtr connection,
+                co_await net::Greet(stream, self, node.id, timeout));
+  wire::Frame question{wire::TraceAsk{}};
+  CO_TRY(co_await connection->Send(std::move(question)));
+  CO_TRY_ASSIGN(const wire::Frame frame, co_await connection->reader.Next());
+  const auto* trace = std::get_if<wire::Trace>(&frame);
+  if (trace == nullptr) {
+    co_return std::unexpected(Error(ErrorCode::kProtocol, "it answers something else"));
+  }
+  std::vector<std::byte> told(trace->payload_bytes);
+  CO_TRY(co_await connection->reader.ReceivePayload(told));
+  stream->Close();
+  co_return wire::DecodeTrace(told);
+}
+
+class Asker {
+ public:
+  Asker(const std::string& cluster, std::size_t shards, Duration timeout)
+      : self_{directory::ClusterId(cluster, shards), RandomNodeId()}, timeout_(timeout) {}
+
+  std::vector<MemberTrace> Ask(const std::vector<std::string>& shards) {
+    for (const std::string& address : shards) AskShard(address);
+    Run();
+    for (const protocol::NodeInfo& node : ByName()) Ask(node);
+    Run();
+    for (const auto& port : ports_) port->Stop();
+    return std::move(traces_);
+  }
+
+ private:
+  void AskShard(const std::string& address) {
+    const std::size_t place = Add(fmt::format("shard {}", traces_.size()));
+    ports_.push_back(directory::MakeTcpPort(loop_, address));
+    open_ += 2;
+    ports_.back()->Status({.after = {}, .limit = 1}, timeout_,
+                          [this](const Result<protocol::StatusPage>& page) {
+                            for (std::size_t i = 0; page && i < page->nodes.size(); ++i) {
+                              nodes_[page->nodes[i].node.id] = page->nodes[i].node;
+                            }
+                            Ended();
+                          });
+    questions_.push_back(std::make_unique<directory::TraceQuestion>(
+        loop_, address, timeout_, [this, place](Decisions said) { Told(place, std::move(said)); }));
+  }
+
+  std::vector<protocol::NodeInfo> ByName() const {
+    std::vector<protocol::NodeInfo> nodes;
+    for (const auto& [id, node] : nodes_) nodes.push_back(node);
+    std::ranges::sort(nodes, {}, &protocol::NodeInfo::name);
+    return nodes;
+  }
+
+  void Ask(const protocol::NodeInfo& node) {
+    const std::size_t place = Add(node.name);
+    ++open_;
+    asio::co_spawn(
+        loop_, AskNode(transport_, self_, node, timeout_),
+        [this, place](const std::exception_ptr&, Decisions said) { Told(place, std::move(said)); });
+  }
+
+  std::size_t Add(std::string name) {
+    traces_.push_back({std::move(name), NoAnswer()});
+    return traces_.size() - 1;
+  }
+  void Told(std::size_t place, Decisions said) {
+    traces_[place].decisions = std::move(said);
+    Ended();
+  }
+  void Ended() {
+    if (--open_ == 0) loop_.stop();
+  }
+  // Each has its own deadline; a second more is for what comes at it.
+  void Run() {
+    loop_.restart();
+    if (open_ > 0) loop_.run_for(timeout_ + std::chrono::seconds(1));
+    open_ = 0;
+  }
+
+  const net::Identity self_;
+  const Duration timeout_;
+  asio::io_context loop_;
+  const std::shared_ptr<net::Transport> transport_ =
+      std::make_shared<net::TcpTransport>(std::vector<asio::io_context*>{&loop_});
+  std::vector<std::unique_ptr<directory::ShardPort>> ports_;
+  std::vector<std::unique_ptr<directory::TraceQuestion>> questions_;
+  std::map<NodeId, protocol::NodeInfo> nodes_;
+  std::vector<MemberTrace> traces_;
+  std::size_t open_ = 0;  // answers that have still to come
+};
+
+}  // namespace
+
+std::vector<MemberTrace> AskForTraces(const std::vector<std::string>& shards,
+                                      const std::string& cluster, Duration timeout) {
+  return Asker(cluster, shards.size(), timeout).Ask(shards);
+}
+
+}  // namespace hoplite::cli
