@@ -5,7 +5,8 @@
 >>> ref = hoplite.ray.put(array)            # a Ref: hand it to tasks and actors
 >>> hoplite.ray.get(ref)                    # there: a view of that host's shared memory
 
-docs/ray.md says how it is used, and what it does not do.
+Tensors of Ray's own ObjectRefs travel with ``tensor_transport="hoplite"``. docs/ray.md says how
+it is used, and what it does not do.
 """
 
 from hoplite.ray._version import require_ray
@@ -17,6 +18,7 @@ from hoplite.ray._errors import GetTimeoutError  # noqa: E402
 from hoplite.ray._job import init  # noqa: E402
 from hoplite.ray._reduction import Reduction  # noqa: E402
 from hoplite.ray._refs import Ref, new_ref  # noqa: E402
+from hoplite.ray._setup import missing, setup  # noqa: E402
 
 __all__ = [
     "GetTimeoutError",
@@ -29,5 +31,8 @@ __all__ = [
     "new_ref",
     "put",
     "reduce",
+    "setup",
     "wait",
 ]
+
+missing()  # a class that says tensor_transport="hoplite" may be defined from here on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import ray
 from ray import cloudpickle
@@ -22,6 +22,7 @@ from hoplite.errors import (
 )
 from hoplite.ray import _job
 from hoplite.ray._errors import maker_died, of_refs
+from hoplite.ray._object_refs import Source, is_ours
 from hoplite.ray._reduction import Reduction
 from hoplite.ray._refs import Ref, new_ref, owned_ref, refusing_refs
 
@@ -29,6 +30,8 @@ from hoplite.ray._refs import Ref, new_ref, owned_ref, refusing_refs
 LEAST_WAIT = 0.02
 # Before a node that is away is asked again.
 PAUSE = 0.05
+
+T = TypeVar("T")
 
 
 def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref:
@@ -123,7 +126,7 @@ def wait(
 
 
 def reduce(
-    refs: Iterable[Ref],
+    refs: Iterable[Source],
     op: str = "sum",
     num_objects: int | None = None,
     dtype: Any = None,
@@ -137,13 +140,16 @@ def reduce(
     many are in it. `num_objects`: how many, those that come first; None: all. None of them need
     exist yet. Into `ref`, if one is given (``new_ref``), for which others may wait already. Returns
     at once; anybody who has ``.ref`` may get it meanwhile. Dicts and lists of arrays are folded
-    leaf by leaf. `everyone_reads`: every host that has one of them gets the result, too (an
-    allreduce, as in ``Client.reduce``): faster for all if they read it, and a copy in vain for
-    those that don't. InvalidArgumentError, here or of the Reduction: arrays of different dtype or
-    shape; it names both. ObjectDeletedError: too few of them can still come. AlreadyExistsError:
-    `ref` has an object.
+    leaf by leaf. `refs` may have ObjectRefs of ``tensor_transport="hoplite"``, too, also while
+    their tasks run: one tensor counts as itself, several as their list. `everyone_reads`: every
+    host that has one of them gets the result, too (an allreduce, as in ``Client.reduce``): faster
+    for all if they read it, and a copy in vain for those that don't.
+
+    InvalidArgumentError, here or of the Reduction: arrays of different dtype or shape; it names
+    both. ObjectDeletedError: too few of them can still come. ObjectFailedError: the task of one has
+    raised, or its value has no tensors. AlreadyExistsError: `ref` has an object.
     """
-    sources = _checked(refs)
+    sources = [_source(one) for one in _listed(refs)]
     if ref is not None and _ref(ref) in sources:
         raise InvalidArgumentError(f"reduce: the target {ref} is among the sources")
     target = new_ref() if ref is None else ref
@@ -162,15 +168,6 @@ def _nobody_has(ref: Ref) -> str:
     return f"{ref} was freed, its maker has died, or nobody else has it any more"
 
 
-def _checked(refs: Iterable[Ref]) -> list[Ref]:
-    """TypeError: one is something else, an ObjectRef perhaps."""
-    if isinstance(refs, Ref):
-        raise TypeError(f"a list of Refs is expected, not one: {refs!r}")
-    if not isinstance(refs, Iterable):
-        raise TypeError(f"Refs of hoplite.ray are expected, not {refs!r}{_hint(refs)}")
-    return [_ref(ref) for ref in refs]
-
-
 def _ref(ref: Any) -> Ref:
     """TypeError: it is something else."""
     if not isinstance(ref, Ref):
@@ -178,7 +175,28 @@ def _ref(ref: Any) -> Ref:
     return ref
 
 
+def _checked(refs: Iterable[Ref]) -> list[Ref]:
+    """TypeError: one is something else, an ObjectRef perhaps."""
+    return [_ref(ref) for ref in _listed(refs)]
+
+
+def _listed(refs: Iterable[T]) -> list[T]:
+    """TypeError: there are not several."""
+    if isinstance(refs, Ref):
+        raise TypeError(f"a list of Refs is expected, not one: {refs!r}")
+    if not isinstance(refs, Iterable):
+        raise TypeError(f"Refs of hoplite.ray are expected, not {refs!r}{_hint(refs)}")
+    return list(refs)
+
+
+def _source(ref: Any) -> Source:
+    """TypeError: it is something else."""
+    return ref if is_ours(ref) else _ref(ref)
+
+
 def _hint(value: Any) -> str:
+    if is_ours(value):
+        return ": ray.get and ray.wait take it"
     if isinstance(value, ray.ObjectRef):
         return ": ray.get gives the Ref that a task returned"
     return ": its .ref is one, and .get() its array" if isinstance(value, Reduction) else ""

@@ -20,6 +20,7 @@ from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, Un
 from hoplite.ray import _errands
 from hoplite.ray._keepers import DirectoryKeeper, NodeKeeper, Place
 from hoplite.ray._owned import Owned
+from hoplite.ray._setup import missing
 from hoplite.ray._version import warn_if_other
 
 HEAD = "node:__internal_head__"
@@ -51,7 +52,7 @@ def init(memory: int | str = "1GiB", orphan_grace: float = 30.0) -> None:
     if global_worker.mode != ray.SCRIPT_MODE:
         # What a task starts ends with its process.
         raise InvalidArgumentError("hoplite.ray.init: call it in the driver")
-    warn_if_other()
+    warn_if_other(missing())
     job = Job.of_this_process()
     if not job.has_keepers():
         _Keepers(job, str(memory), orphan_grace).start()

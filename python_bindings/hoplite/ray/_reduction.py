@@ -27,6 +27,7 @@ from hoplite.errors import (
 )
 from hoplite.ray import _errands
 from hoplite.ray._errors import GetTimeoutError
+from hoplite.ray._object_refs import Awaited, Source, id_of
 from hoplite.ray._refs import Ref
 
 # Before a node that is away is asked again, or a source that was there for a moment only.
@@ -50,7 +51,7 @@ class Reduction:
         self,
         client: Client,
         ref: Ref,
-        sources: list[Ref],
+        sources: list[Source],
         op: str,
         num_objects: int | None,
         dtype: Any,
@@ -61,8 +62,8 @@ class Reduction:
         #: The array that it makes.
         self.ref = ref
         self._client = client
-        self._sources = {source.id: source for source in sources}
-        self._order = [source.id for source in sources]
+        self._order = [id_of(source) for source in sources]
+        self._sources = dict(zip(self._order, sources, strict=True))
         self._op = op
         self._num_objects = num_objects
         self._dtype = dtype
@@ -71,8 +72,14 @@ class Reduction:
         self._error: HopliteError | None = None
         self._failed: dict[ObjectId, HopliteError] = {}
         self._ended = threading.Event()
-        with contextlib.suppress(*AWAY):
-            self._begin()
+        object_refs = [source for source in sources if not isinstance(source, Ref)]
+        self._awaited = Awaited(object_refs) if object_refs else None
+        try:
+            with contextlib.suppress(*AWAY):
+                self._begin()
+        except BaseException:
+            self._let_go()
+            raise
         threading.Thread(target=self._run, name="hoplite-reduce", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> Reduction:
@@ -114,12 +121,12 @@ class Reduction:
         return self._client.get(self.ref.id, timeout, only_if_owned=True)
 
     @property
-    def used(self) -> list[Ref]:
+    def used(self) -> list[Source]:
         """Which Refs are in it; waits until that is known."""
         return [self._sources[id] for id in self._outcome().used]
 
     @property
-    def unused(self) -> list[Ref]:
+    def unused(self) -> list[Source]:
         """Which are not, because others came first; waits until that is known."""
         return [self._sources[id] for id in self._outcome().unused]
 
@@ -141,7 +148,7 @@ class Reduction:
             ref, metadata = existing[0]
             fold = _encoding.fold(metadata)
             if fold is None:
-                why = _sources.why_not(self._client._core, ref.id)
+                why = _sources.why_not(self._client._core, id_of(ref))
                 raise InvalidArgumentError(f"reduce: {ref} {why}")
         if fold is not None:
             self._running = self._client._reduce(
@@ -166,24 +173,29 @@ class Reduction:
             self._require_alike(_patiently(lambda: self._describe(used)))
         except HopliteError as error:
             self._fail(error)
+        self._let_go()
         self._ended.set()
         _errands.outlast_shutdown()  # this thread may have the last Refs
+
+    def _let_go(self) -> None:
+        if self._awaited is not None:
+            self._awaited.end()
 
     def _until_one_exists(self) -> None:
         ids = [id for id in self._order if id not in self._failed]
         self._client.wait(ids, only_if_owned=True)
 
-    def _require_alike(self, existing: list[tuple[Ref, bytes]]) -> None:
+    def _require_alike(self, existing: list[tuple[Source, bytes]]) -> None:
         """InvalidArgumentError names two that can't be folded together, and the leaf."""
         for ref, metadata in existing[1:]:
             first, wanted = existing[0]
             one, other = _encoding.in_words(wanted), _encoding.in_words(metadata)
             if one != other:
                 both = f"{first} is {one or 'no array'}, {ref} is {other or 'no array'}"
-                leaf = _sources.difference(self._client._core, first.id, ref.id)
+                leaf = _sources.difference(self._client._core, id_of(first), id_of(ref))
                 raise InvalidArgumentError(f"reduce: {f'{leaf}: ' if leaf else ''}{both}")
 
-    def _describe(self, ids: list[ObjectId]) -> list[tuple[Ref, bytes]]:
+    def _describe(self, ids: list[ObjectId]) -> list[tuple[Source, bytes]]:
         """Those that exist, with their metadata."""
         found = []
         for id in ids:

@@ -15,13 +15,13 @@ def require_ray() -> None:
         raise ImportError(f"hoplite.ray needs Ray: pip install 'ray=={TESTED}'") from missing
 
 
-def warn_if_other() -> None:
-    """One warning where this is another Ray."""
+def warn_if_other(missing: str) -> None:
+    """One warning where this is another Ray, which says what it lacks."""
     import ray  # noqa: PLC0415 - after require_ray
 
     if ray.__version__ != TESTED:
         warnings.warn(
-            f"hoplite.ray was tested with Ray {TESTED}; this is Ray {ray.__version__}",
+            f"hoplite.ray was tested with Ray {TESTED}; this is Ray {ray.__version__}{missing}",
             RuntimeWarning,
             stacklevel=3,
         )
