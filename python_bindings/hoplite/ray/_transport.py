@@ -8,8 +8,8 @@ the ObjectRef any more.
 from __future__ import annotations
 
 import importlib
+import select
 import threading
-from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,8 @@ from ray.experimental.rdt import (
 from ray.experimental.rdt.tensor_transport_manager import FetchRequest
 from ray.experimental.rdt.util import TransportManagerInfo
 
-from hoplite import _torch, errors
-from hoplite.errors import AlreadyExistsError, ObjectDeletedError
+from hoplite import _core, _encoding, _torch, errors
+from hoplite.errors import AlreadyExistsError, CancelledError, ObjectDeletedError
 from hoplite.ray import _calls, _errands, _job
 from hoplite.ray._object_refs import id_of_tensors
 
@@ -41,11 +41,11 @@ class Fetch(FetchRequest):
     cancels it."""
 
     count: int = 0
-    future: Future[Any] | None = None
+    request: _core.GetLater | None = None
 
     def cancel(self) -> None:
-        if self.future is not None:
-            self.future.cancel()
+        if self.request is not None:
+            self.request.cancel()
 
     def __del__(self) -> None:
         self.cancel()
@@ -127,18 +127,18 @@ class Transport(TensorTransportManager):
         fetch = Fetch(obj_id, target_buffers or [], len(tensor_transport_metadata.tensor_meta))
         if fetch.count:
             timeout = SHARE_OF_TIMEOUT * ray_constants.RDT_FETCH_FAIL_TIMEOUT_SECONDS
-            fetch.future = _job.client().get_future(
-                id_of_tensors(obj_id), timeout, writable=True, only_if_owned=True
+            fetch.request = _job.client()._core.get_later(
+                id_of_tensors(obj_id), timeout, only_if_owned=True
             )
         return fetch
 
     def wait_fetch_complete(self, fetch_request: Fetch, timeout: float = -1) -> list[Any]:
         """ObjectDeletedError says what that means here."""
-        if fetch_request.future is None:
+        if fetch_request.request is None:
             return []
         ray_id, targets = fetch_request.obj_id, fetch_request.tensors
         try:
-            value = fetch_request.future.result(None if timeout < 0 else timeout)
+            value = _encoding.value_of(_answer(fetch_request.request, timeout), writable=True)
         except CancelledError:
             raise _was_aborted(ray_id) from None
         except ObjectDeletedError as error:
@@ -199,9 +199,20 @@ def _put(ray_id: str, tensors: list[Any]) -> None:
             owned.client.own(id)
 
 
+def _answer(request: _core.GetLater, timeout: float) -> _core.View:
+    """Within so many seconds; below 0, until the deadline that it has."""
+    if timeout >= 0 and not request.ready():
+        arrivals, poll = _core.Arrivals(), select.poll()
+        poll.register(arrivals.descriptor, select.POLLIN)
+        request.tell(arrivals, 0)
+        if not poll.poll(1000 * timeout):
+            raise errors.TimeoutError(f"the tensors did not arrive within {timeout} s")
+    return request.wait()
+
+
 def _device_of(tensor: Any) -> str:
     return str(tensor.device.type) if _torch.is_tensor(tensor) else "cpu"
 
 
-def _was_aborted(ray_id: str) -> errors.CancelledError:
-    return errors.CancelledError(f"ObjectRef({ray_id}): Ray has aborted the transfer")
+def _was_aborted(ray_id: str) -> CancelledError:
+    return CancelledError(f"ObjectRef({ray_id}): Ray has aborted the transfer")
