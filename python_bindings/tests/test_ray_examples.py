@@ -33,7 +33,7 @@ def run(*arguments: str, address: str) -> str:
 def test_the_examples_of_the_page_run(two_hosts: Any, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "ray.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     program = tmp_path / "page.py"
     program.write_text("\n".join(blocks))
     run(str(program), address=two_hosts.address)
