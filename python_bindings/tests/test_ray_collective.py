@@ -96,8 +96,12 @@ def define_member() -> Any:
 Member = define_member()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def members(two_hosts: Any) -> Any:
+    return some_members()
+
+
+def some_members() -> Any:
     places = [THERE, HERE, THERE]
     return [Member.options(resources=place).remote(i) for i, place in enumerate(places)]
 
@@ -147,7 +151,8 @@ def test_a_group_of_the_same_name_later(members: Any) -> None:
         assert ray.get(others) == [1.0, 1.0]
 
 
-def test_a_rank_that_dies_ends_the_waiting(members: Any) -> None:
+def test_a_rank_that_dies_ends_the_waiting(two_hosts: Any) -> None:
+    members = some_members()
     ray.get([one.init.remote("dies") for one in members])
     waiting = [one.allreduce.remote("dies") for one in members[:2]]
     os.kill(ray.get(members[2].pid.remote()), signal.SIGKILL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -148,6 +149,12 @@ def test_ray_limits_who_gets_them_and_how(maker: Any, reader: Any, impatient: An
 
 PUT_IN_A_TASK = """
 import numpy as np
+try:
+    ray.put(np.ones(3), _tensor_transport="hoplite_numpy")
+except hoplite.UnavailableError as error:
+    assert "call hoplite.ray.init()" in str(error), error
+else:
+    raise AssertionError("it was put")
 hoplite.ray.init(memory="16MiB")
 
 @ray.remote
@@ -173,6 +180,18 @@ def test_a_task_that_never_imports_the_package_needs_a_hook(
 ) -> None:
     ended = drive(PUT_IN_A_TASK, address=two_hosts.address, runtime_env=runtime_env)
     assert ended == (0, [said])
+
+
+def test_an_import_registers_them_and_no_torch_is_imported() -> None:
+    program = """
+import sys, hoplite.ray
+from ray._private.worker import global_worker
+from ray.experimental.rdt.util import transport_manager_info
+assert {"HOPLITE", "HOPLITE_NUMPY"} <= set(transport_manager_info)
+assert "torch" not in sys.modules
+assert global_worker._rdt_manager is not None  # or two threads may make one each
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_another_ray_may_lack_them(monkeypatch: pytest.MonkeyPatch) -> None:

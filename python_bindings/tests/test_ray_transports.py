@@ -8,7 +8,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from hoplite.ray._object_refs import id_of
+from hoplite.ray._object_refs import id_of, id_of_tensors
 from ray_cluster import HERE, THERE, id_exists, objects, ray, remote, wait_until
 from ray_tensors import BIG, Worker, torch
 
@@ -45,6 +45,8 @@ def test_what_the_driver_puts(workers: Any) -> None:
     ref = ray.put(torch.full((BIG,), 4.0), _tensor_transport="hoplite")
     assert ray.get([one.first.remote(ref) for one in workers]) == [4.0] * 3
     assert ray.get(workers[0].first_of_nested.remote([ref])) == 4.0
+    with pytest.raises(TypeError, match=r"not ObjectRef.*: ray\.get and ray\.wait take it"):
+        hoplite.ray.get(ref)
 
 
 def test_what_an_actor_or_a_task_puts(workers: Any) -> None:
@@ -90,6 +92,18 @@ def test_several_are_fetched_at_once_and_into_given_memory(workers: Any) -> None
     got = ray.get(refs)
     assert [float(one[0]) for one in got] == [0.0, 1.0, 2.0, 3.0]
     assert got[2] is target
+
+
+def test_a_task_that_is_run_again_keeps_its_first_tensors() -> None:
+    from ray.experimental.rdt.util import get_tensor_transport_manager  # noqa: PLC0415
+
+    transport, ray_id = get_tensor_transport_manager("HOPLITE_NUMPY"), "0" * 56
+    for value in (1.0, 2.0):
+        said = transport.extract_tensor_transport_metadata(ray_id, [np.full(3, value)])
+    (got,) = transport.recv_multiple_tensors(ray_id, said, None)
+    assert list(got) == [1.0, 1.0, 1.0]
+    transport.garbage_collect(ray_id, said, [got])
+    wait_until(lambda: not id_exists(id_of_tensors(ray_id)), "it is deleted")
 
 
 def test_thousand_leave_nothing(workers: Any) -> None:

@@ -66,7 +66,10 @@ class Awaited:
         # Ray has shut down (SystemExit, too), or the reduction has just ended.
         with contextlib.suppress(Exception, SystemExit):
             while running and not self._ended.is_set():
-                done, _ = ray.wait(list(running.values()), timeout=LOOK_EVERY, fetch_local=False)
+                refs = list(running.values())
+                done, _ = ray.wait(
+                    refs, num_returns=len(refs), timeout=LOOK_EVERY, fetch_local=False
+                )
                 for ref in done:
                     self._require_tensors(id_of(ref), running.pop(id_of(ref)))
         _errands.outlast_shutdown()  # this thread may have the last ObjectRefs

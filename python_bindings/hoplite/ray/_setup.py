@@ -6,6 +6,7 @@ import importlib.util
 import sys
 
 import numpy as np
+from ray._private.worker import global_worker
 
 COLLECTIVE = "ray.util.collective"
 
@@ -40,6 +41,9 @@ def _add_transports() -> None:
 
     from hoplite.ray import _transport  # noqa: PLC0415 - likewise
 
+    # Ray makes it at first use, without a lock: two threads of an actor could get one each, and one
+    # wait there for tensors that the other has.
+    assert global_worker.rdt_manager is not None
     known = util.transport_manager_info
     if "HOPLITE_NUMPY" not in known:
         util.register_tensor_transport("HOPLITE_NUMPY", ["cpu"], _transport.Arrays, np.ndarray)
