@@ -93,7 +93,7 @@ def test_the_maker_is_killed_after(maker: Any, reader: Any) -> None:
         ray.get(ref)
     with pytest.raises(hoplite.ObjectDeletedError, match=f"{ref.hex()}.*has died"):
         ray.get(reader.first.remote(ref))
-    with pytest.raises(hoplite.ObjectDeletedError):
+    with pytest.raises(hoplite.ObjectDeletedError, match=ref.hex()):
         hoplite.ray.reduce([ref]).wait(timeout=30)
 
 

@@ -126,11 +126,13 @@ def test_thousand_leave_nothing(workers: Any) -> None:
 
 
 def test_they_are_reduced_where_they_are(workers: Any) -> None:
-    late = workers[0].make.remote(seconds=0.5)
+    late = workers[0].make.remote(seconds=1.0)
     put = ray.put(torch.full((BIG,), 2.0), _tensor_transport="hoplite")
     mine = hoplite.ray.put(torch.full((BIG,), 3.0))
     refs = [late, workers[1].make.remote(4.0), put, mine]
     total = hoplite.ray.reduce(refs)
+    with pytest.raises(hoplite.TimeoutError, match=rf"{late.hex()}|has not begun"):
+        total.wait(timeout=0.1)
     assert (total.get(timeout=20) == 10).all()
     assert set(total.used) == set(refs) and total.unused == []
     first = hoplite.ray.reduce([workers[0].make.remote(seconds=0.5), put], num_objects=1)

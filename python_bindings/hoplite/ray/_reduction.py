@@ -101,7 +101,7 @@ class Reduction:
         try:
             self._running.wait(0.001)
         except TimeoutError as why:  # names the sources that are missing
-            return str(why)
+            return self._by_name(str(why))
         except HopliteError:
             pass  # it has just ended
         return f"{self.ref} is not final"
@@ -217,6 +217,7 @@ class Reduction:
 
     def _fail(self, error: HopliteError) -> None:
         """Nobody is to wait for the target, nor to take it for a result: they are told why."""
+        error.args = (self._by_name(str(error)), *error.args[1:])
         self._error = copy.copy(error)
         if isinstance(error, AlreadyExistsError):
             return  # it is somebody else's
@@ -227,6 +228,13 @@ class Reduction:
             except AlreadyExistsError:
                 if self._running is not None:  # else it is somebody else's
                     self._client.delete(self.ref.id, timeout=CONNECT_TIMEOUT)
+
+    def _by_name(self, text: str) -> str:
+        """ObjectRefs are called as Ray calls them, not by the ids that they have here."""
+        for id, source in self._sources.items():
+            if not isinstance(source, Ref):
+                text = text.replace(id.hex(), str(source))
+        return text
 
 
 def _patiently(ask: Callable[[], T]) -> T:
