@@ -81,6 +81,9 @@ def define_member() -> Any:
             collective.allreduce(array, name)
             return float(array[0])
 
+        def reduce(self, name: str, dtype: str) -> None:
+            collective.reduce(np.ones(3, dtype), 0, name)
+
         def broadcast_and_leave(self, name: str) -> float:
             array = np.full(10 * BIG, float(self.rank + 1))
             collective.broadcast(array, 0, name)
@@ -159,6 +162,9 @@ def test_a_rank_that_dies_ends_the_waiting(two_hosts: Any) -> None:
     for call in waiting:
         with pytest.raises(hoplite.PeerLostError, match="group 'dies': rank 2 has died"):
             ray.get(call, timeout=20)
+    with pytest.raises(hoplite.PeerLostError, match="rank 2 has died"):
+        ray.get(members[0].allreduce.remote("dies"), timeout=20)
+    ray.get([one.destroy.remote("dies") for one in members[:2]], timeout=20)
 
 
 def test_a_rank_that_is_missing(members: Any) -> None:
@@ -182,5 +188,9 @@ def test_arrays_that_differ(members: Any) -> None:
         one.allreduce.remote("differ", dtype) for one, dtype in zip(members, dtypes, strict=True)
     ]
     for call in calls:
-        with pytest.raises(hoplite.InvalidArgumentError):
+        with pytest.raises(hoplite.InvalidArgumentError, match=r"float64.*float32"):
             ray.get(call, timeout=20)
+    calls = [one.reduce.remote("differ", dtype) for one, dtype in zip(members, dtypes, strict=True)]
+    with pytest.raises(hoplite.InvalidArgumentError, match=r"float64.*float32"):
+        ray.get(calls[0], timeout=20)
+    ray.get([*calls[1:], *(one.destroy.remote("differ") for one in members)], timeout=20)

@@ -81,11 +81,10 @@ class Group(BaseGroup):
         with self._step() as step:
             target = self._id(step, "all")
             if self.rank == 0:
-                sources = [self._id(step, rank) for rank in range(self.world_size)]
                 # With owned=True the others would not hear why it failed.
                 self._client.own(target, TIMEOUT)
                 self._reduction = self._client.reduce(
-                    sources, op, None, array.dtype, target, everyone_reads=True
+                    self._of_all(step), op, None, array.dtype, target, everyone_reads=True
                 )
             self._put(self._id(step, self.rank), array)
             self._client.get(target, TIMEOUT, array)
@@ -103,7 +102,7 @@ class Group(BaseGroup):
         with self._step() as step:
             self._put(self._id(step, self.rank), array)
             if self.rank == reduce_options.root_rank:
-                sources = [self._id(step, rank) for rank in range(self.world_size)]
+                sources = self._of_all(step)
                 self._client.delete([*sources, self._reduced_into(array, op, sources)])
 
     def allgather(
@@ -112,8 +111,7 @@ class Group(BaseGroup):
         array, outs = _one(tensor), [_plain(one) for one in _one_list(tensor_list)]
         with self._step() as step:
             self._put(self._id(step, self.rank), array)
-            sources = [self._id(step, rank) for rank in range(self.world_size)]
-            self._client.get_many(sources, TIMEOUT, outs)
+            self._client.get_many(self._of_all(step), TIMEOUT, outs)
             self._all_have_begun([self._id(step, self.rank)])
 
     def broadcast(self, tensor: list[Any], broadcast_options: Any = None) -> None:
@@ -136,7 +134,7 @@ class Group(BaseGroup):
             mine = [self._id(step, self.rank, to) for to in range(self.world_size)]
             for id, part in zip(mine, _one_list(tensor_list), strict=True):
                 self._put(id, _plain(part))
-            sources = [self._id(step, rank, self.rank) for rank in range(self.world_size)]
+            sources = self._of_all(step, self.rank)
             self._client.delete(self._reduced_into(array, op, sources))
             self._all_have_begun(mine)
 
@@ -170,6 +168,11 @@ class Group(BaseGroup):
     def _id(self, *what: Any) -> ObjectId:
         return ObjectId.from_name("/".join(map(str, ["ray/group", self._run, *what])))
 
+    def _of_all(self, *what: Any) -> list[ObjectId]:
+        """The same of each rank."""
+        first, *more = what
+        return [self._id(first, rank, *more) for rank in range(self.world_size)]
+
     def _message(self, sender: int, receiver: int) -> ObjectId:
         self._messages[sender, receiver] += 1
         return self._id("message", sender, receiver, self._messages[sender, receiver])
@@ -179,16 +182,18 @@ class Group(BaseGroup):
 
     def _reduced_into(self, array: Any, op: str, sources: list[ObjectId]) -> ObjectId:
         """The sum's id."""
-        target = self._client.reduce(sources, op, None, array.dtype, owned=True)
-        self._client.get(target.target, TIMEOUT, array)
-        target.wait(TIMEOUT)
-        return target.target
+        reduction = self._client.reduce(sources, op, None, array.dtype, owned=True)
+        try:
+            self._client.get(reduction.target, TIMEOUT, array)
+        finally:
+            reduction.wait(TIMEOUT)  # it knows why there is no sum
+        return reduction.target
 
     def _wait_for_all(self, what: Any, timeout: float) -> None:
-        ids = {self._id(what, rank): rank for rank in range(self.world_size)}
-        _, others = self._client.wait(list(ids), len(ids), timeout)
+        ids = self._of_all(what)
+        _, others = self._client.wait(ids, len(ids), timeout)
         if others:
-            ranks = ", ".join(str(ids[id]) for id in others)
+            ranks = ", ".join(str(ids.index(id)) for id in others)
             raise TimeoutError(
                 f"group {self.group_name!r}: after {timeout:g} s these ranks are missing: {ranks}"
             )
@@ -218,7 +223,7 @@ class Group(BaseGroup):
 
     def _watch(self) -> None:
         """Its own thread: until the group ends."""
-        others = {self._id("here", rank): rank for rank in range(self.world_size)}
+        others = {id: rank for rank, id in enumerate(self._of_all("here"))}
         del others[self._id("here", self.rank)]
         with contextlib.suppress(HopliteError):
             while others and not self._died.is_set():
@@ -233,9 +238,9 @@ class Group(BaseGroup):
     def _leave(self) -> None:
         """A thread's: what `destroy_group` says."""
         deadline = time.monotonic() + ENDS_IN
-        for rank in range(self.world_size):
+        for id in self._of_all("left"):
             with contextlib.suppress(HopliteError):  # most often it has closed since
-                self._client.get(self._id("left", rank), max(0.0, deadline - time.monotonic()))
+                self._client.get(id, max(0.0, deadline - time.monotonic()))
         self._client.close()
         self._life.close()
 
