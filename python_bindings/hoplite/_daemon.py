@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +35,7 @@ class Daemon:
         self._said: dict[str, Any] = {}
         self._last_words = ""
         self._given_up = False
+        self._process: subprocess.Popen[bytes] | None = None
         self._error: type[HopliteError] = UnavailableError
         threading.Thread(target=self._keep, name="hoplite-keeper", daemon=True).start()
 
@@ -53,6 +55,13 @@ class Daemon:
             reason = f"not ready within {START_TIMEOUT:.0f} s: {doing}"
         raise kind(f"hoplite {self._arguments()[0]}: {reason} ({self._log})")
 
+    def stop(self) -> None:
+        """Ends it for good. Idempotent."""
+        with self._ready:
+            self._given_up = True
+            if self._process is not None:
+                self._process.terminate()
+
     def _keep(self) -> None:
         pause = PAUSE
         while not self._given_up:
@@ -65,7 +74,7 @@ class Daemon:
     def _run_once(self, log: IO[bytes]) -> bool:
         """Whether it became ready."""
         try:
-            process = _program.start(*self._arguments(), stderr=log, log_level="info")
+            process = self._start(log)
         except OSError as error:
             self._tell({}, str(error), given_up=True)
             return False
@@ -81,11 +90,18 @@ class Daemon:
         self._tell({}, last_words, given_up=status == USAGE_ERROR)
         return "event" in said
 
+    def _start(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        with self._ready:
+            self._process = _program.start(*self._arguments(), stderr=log, log_level="info")
+            if self._given_up:  # stopped since
+                self._process.terminate()
+            return self._process
+
     def _tell(self, said: dict[str, Any], last_words: str = "", given_up: bool = False) -> None:
         with self._ready:
             self._said = said
             self._last_words = last_words
-            self._given_up = given_up
+            self._given_up = self._given_up or given_up
             self._ready.notify_all()
 
     def _last_logged(self) -> str:

@@ -22,7 +22,7 @@ class Folder:
     """
 
     def __init__(self) -> None:
-        where = SHORT if os.access(SHORT, os.W_OK | os.X_OK) else tempfile.gettempdir()
+        where = place()
         _remove_left(where)
         while True:
             self.path = tempfile.mkdtemp(prefix=PREFIX, dir=where)
@@ -36,6 +36,19 @@ class Folder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def place() -> str:
+    """Where folders for sockets are made."""
+    return SHORT if os.access(SHORT, os.W_OK | os.X_OK) else tempfile.gettempdir()
+
+
+def locked(path: str) -> int:
+    """A descriptor that keeps it locked until it is closed; waits for others."""
+    descriptor = _locked(path, fcntl.LOCK_EX)
+    if descriptor is None:
+        raise FileNotFoundError(path)
+    return descriptor
 
 
 def _remove_left(where: str) -> None:

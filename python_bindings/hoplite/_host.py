@@ -50,9 +50,14 @@ class Host:
     def keep_node(self, node: str, directory: str, memory: str, name: str, log: str) -> Daemon:
         """A node at ``socket(node)``, kept running by this process. `directory`: HOST:PORT; `name`:
         unique in the cluster."""
+        arguments = self.node_arguments(node, directory, memory, name)
+        return Daemon(lambda: arguments, self.log(log))
+
+    def node_arguments(self, node: str, directory: str, memory: str, name: str) -> list[str]:
+        """Of the program, for such a node."""
         socket = self.socket(node)
         socket.parent.mkdir(parents=True, exist_ok=True)
-        arguments = [
+        return [
             "node",
             f"--cluster={self.cluster}",
             f"--directory={directory}",
@@ -61,7 +66,6 @@ class Host:
             f"--memory={memory}",
             f"--name={name}",
         ]
-        return Daemon(lambda: arguments, self.log(log))
 
 
 def any_port(address: str) -> str:

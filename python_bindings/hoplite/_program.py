@@ -21,19 +21,24 @@ def path() -> str:
 
 
 def start(
-    *arguments: str, stderr: IO[bytes] | int, log_level: str | None = None
+    *arguments: str,
+    stderr: IO[bytes] | int,
+    log_level: str | None = None,
+    with_parent: bool = True,
 ) -> subprocess.Popen[bytes]:
     """Runs ``hoplite ARGUMENTS --json``, which tells on its standard output when it is ready.
 
     It ends with this process, however that ends: a signal to this process alone leaves it no time
     to end others. It is in a process group of its own, so Ctrl-C on the terminal does not reach it.
-    `log_level`: unless ``HOPLITE_LOG`` says another.
+    `log_level`: unless ``HOPLITE_LOG`` says another. Without `with_parent` it goes on when this
+    process ends.
     """
+    until = [f"--exit-with-parent={os.getpid()}"] if with_parent else []
     environment = os.environ.copy()
     if log_level is not None:
         environment.setdefault("HOPLITE_LOG", log_level)
     return subprocess.Popen(
-        [path(), *arguments, f"--exit-with-parent={os.getpid()}", "--json"],
+        [path(), *arguments, *until, "--json"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=stderr,

@@ -55,6 +55,20 @@ def test_a_host_keeps_a_directory_and_nodes(tmp_path: Path) -> None:
     assert host.log("node-a").parent == tmp_path / "logs" and host.log("node-a").exists()
 
 
+def test_a_daemon_that_is_stopped_stays_away(tmp_path: Path) -> None:
+    host = _host.Host("stopped", "127.0.0.1", tmp_path, tmp_path)
+    directory = host.keep_directory(lambda: None, "directory")
+    address = str(directory.ready()["address"])
+    node = host.keep_node("node", address, "16MiB", "node", "node")
+    node.ready()
+    for daemon in (node, directory):
+        daemon.stop()
+        daemon.stop()
+    until(lambda: "" if list(tmp_path.glob(host.socket("node").name)) else "gone", "gone")
+    with pytest.raises(hoplite.UnavailableError):
+        hoplite.connect(host.socket("node"))
+
+
 def test_sockets_have_short_paths_of_their_own(tmp_path: Path) -> None:
     hosts = [_host.Host(name, "", tmp_path, tmp_path) for name in ("one", "other")]
     sockets = {host.socket(node) for host in hosts for node in ("0" * 56, "1" * 56)}

@@ -1,0 +1,156 @@
+"""What of Hoplite runs in a Dask cluster: a directory beside the scheduler, a node on each host."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distributed.comm.addressing import get_address_host
+from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+
+from hoplite._core import ObjectId
+from hoplite._daemon import Daemon
+from hoplite._host import Host
+from hoplite.dask import _share
+from hoplite.dask._node import HostNode, folder
+from hoplite.dask._share import Share
+from hoplite.dask._version import warn_if_other
+from hoplite.errors import HopliteError, InvalidArgumentError
+
+DIRECTORY, NODE = "hoplite-directory", "hoplite-node"
+
+
+def init(client: Any, memory: int | str = "1GiB") -> Any:
+    """Starts Hoplite for the cluster of that ``distributed.Client``: from now on its workers send
+    each other large arrays as objects.
+
+    `memory`: what the store of each host has, a number of bytes or a text such as "4GiB". Workers
+    that come later use the node of their host, or start one. All of it ends with the cluster. A
+    second call changes nothing. An asynchronous client awaits what this returns.
+
+    InvalidArgumentError: workers do not listen at hoplite://, or there is no such `memory`.
+    UnavailableError: a directory or a node does not start, and why.
+    """
+    warn_if_other()
+    return client.sync(_init, client, str(memory))
+
+
+async def _init(client: Any, memory: str) -> None:
+    others = await client.run_on_scheduler(_listen_elsewhere)
+    if others:
+        raise InvalidArgumentError(
+            f"hoplite.dask.init: the worker {others[0]} does not listen at hoplite://: start it "
+            "with --protocol hoplite, or the cluster with protocol='hoplite://'"
+        )
+    await client.register_plugin(DirectoryPlugin())
+    cluster, address = await client.run_on_scheduler(_directory)
+    try:
+        await client.register_plugin(NodePlugin(cluster, address, memory))
+    except BaseException:
+        await client.unregister_worker_plugin(NODE)
+        await client.run_on_scheduler(_stop_directory)
+        raise
+
+
+def _listen_elsewhere(dask_scheduler: Any) -> list[str]:
+    return [one for one in dask_scheduler.workers if not one.startswith("hoplite://")]
+
+
+def _directory(dask_scheduler: Any) -> tuple[str, str]:
+    plugin = dask_scheduler.plugins[DIRECTORY]
+    return plugin.cluster, plugin.address
+
+
+def _stop_directory(dask_scheduler: Any) -> None:
+    dask_scheduler.plugins[DIRECTORY].stop()
+    dask_scheduler.remove_plugin(name=DIRECTORY)
+
+
+class DirectoryPlugin(SchedulerPlugin):
+    """Runs the cluster's directory as long as its scheduler runs."""
+
+    name = DIRECTORY
+    idempotent = True
+
+    def __init__(self) -> None:
+        self.cluster = f"dask-{ObjectId.random().hex()[:16]}"
+        self.address = ""
+        self._daemon: Daemon | None = None
+        self._logs: Path | None = None
+
+    async def start(self, scheduler: Any) -> None:
+        """When it returns nodes find it. UnavailableError: it does not start, and why."""
+        self._logs = Path(tempfile.mkdtemp(prefix="hoplite-dask-"))
+        host = Host(self.cluster, get_address_host(scheduler.address), folder(), self._logs)
+        self._daemon = host.keep_directory(lambda: self.address or None, "directory")
+        try:
+            said = await asyncio.to_thread(self._daemon.ready)
+        except HopliteError:
+            self.stop()
+            raise
+        self.address = str(said["address"])
+
+    async def close(self) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Idempotent."""
+        if self._daemon is not None and self._logs is not None:
+            self._daemon.stop()
+            shutil.rmtree(self._logs, ignore_errors=True)
+
+
+@dataclass
+class NodePlugin(WorkerPlugin):
+    """Attaches the workers of a process to the node of their host, which is started if there is
+    none."""
+
+    cluster: str
+    directory: str
+    memory: str
+
+    name = NODE
+    idempotent = True
+
+    async def setup(self, worker: Any) -> None:
+        """UnavailableError: the node does not start, and why. Without it the worker's arrays travel
+        by TCP."""
+        share = _share.here()
+        if share is None:
+            address = get_address_host(worker.address)
+            host = Host(self.cluster, address, folder(), Path(worker.local_directory))
+            node = HostNode(host, self.directory, self.memory)
+            client = await asyncio.to_thread(node.attach)
+            share = _share.here()  # since: of another worker on this loop
+            if share is None:
+                share = Share(client, lambda: _start_again(node))
+                _share.enter(share)
+            else:
+                client.close()
+        share.workers += 1
+
+    async def teardown(self, worker: Any) -> None:
+        share = _share.here()
+        if share is not None:
+            share.workers -= 1
+            if share.workers == 0:
+                _share.leave()
+                await asyncio.to_thread(share.client.close)
+
+
+def _start_again(node: HostNode) -> None:
+    """Soon: nobody waits for it."""
+
+    def start() -> None:
+        try:
+            node.start()
+        except HopliteError as error:
+            logging.getLogger("hoplite.dask").warning("%s", error)
+
+    threading.Thread(target=start, name="hoplite-node", daemon=True).start()

@@ -1,0 +1,190 @@
+"""The task that a reduction is: it waits for the first sources, asks the workers that have them for
+objects, and folds those."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from distributed import Future, as_completed, get_worker, worker_client
+from distributed.core import send_recv
+from distributed.protocol.serialize import Serialized, deserialize
+from distributed.utils import sync
+
+from hoplite._core import ObjectId
+from hoplite.dask import _share
+from hoplite.dask._answers import objects_in
+from hoplite.dask._share import GET_TIMEOUT, SLOWEST_LINK, Share
+from hoplite.errors import (
+    InvalidArgumentError,
+    ObjectDeletedError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+
+# When workers die in the middle of it.
+ATTEMPTS = 4
+# Seconds before a worker is asked again that has too many readers.
+PAUSE = 0.1
+
+
+@dataclass(frozen=True)
+class Work:
+    """A reduction. (Dask looks into lists for futures, and not into this.)"""
+
+    #: Of the result.
+    key: str
+    sources: list[Any]
+    op: str
+    #: How many of the sources.
+    count: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """An array of a worker, as an object that this process owns."""
+
+    key: Any
+    header: dict[str, Any]
+    id: ObjectId
+    nbytes: int
+
+    def __str__(self) -> str:
+        stated = self.header["sub-header"]
+        order = f", strides {stated['strides']}" if len(stated["shape"]) > 1 else ""
+        return f"{self.key} is {np.dtype(stated['dtype'][1])} {stated['shape']}{order}"
+
+
+def fold(work: Work) -> Any:
+    """The array. Runs on a worker, whose threads go on meanwhile."""
+    worker = get_worker()
+    with worker_client() as client:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return sync(worker.loop, _fold, worker, _first(client, work), work)
+            except (OSError, ObjectDeletedError):  # Dask makes the sources again
+                if not left:
+                    raise
+    raise AssertionError("it has returned or raised")
+
+
+def _first(client: Any, work: Work) -> list[Any]:
+    """The keys that are finished first. The error of one that failed, if too few are left."""
+    states = client.sync(client.scheduler.get_task_status, keys=work.sources)
+    gone = [key for key, state in states.items() if state is None]
+    if gone:
+        raise InvalidArgumentError(f"hoplite.dask.reduce: the source {gone[0]} was released")
+    futures = [Future(key, client) for key in work.sources]
+    client._send_to_scheduler({"op": "client-desires-keys", "keys": work.sources})
+    first, left = [], len(futures)
+    for future in as_completed(futures):
+        if future.status == "finished":
+            first.append(future.key)
+        else:
+            left -= 1
+        if left < work.count:
+            future.result()
+        if len(first) == work.count:
+            break
+    return first
+
+
+async def _fold(worker: Any, keys: list[Any], work: Work) -> Any:
+    share = _share.here()
+    if share is None:
+        raise UnavailableError("hoplite.dask.reduce: call hoplite.dask.init(client) first")
+    values = await _values(worker, keys)
+    ids = [id for value in values.values() for _, id, _ in objects_in(value)]
+    try:
+        sources = [_source(key, value) for key, value in values.items()]
+        _require_alike(sources)
+        return await _folded(share, sources, work)
+    finally:
+        share.drop(ids)
+
+
+async def _folded(share: Share, sources: list[Source], work: Work) -> Any:
+    header, nbytes = sources[0].header, sources[0].nbytes
+    stated = {**header["sub-header"], "writeable": [True]}
+    target = ObjectId.random()
+    await share.own([target])
+    try:
+        await share.client.areduce(
+            [source.id for source in sources],
+            work.op,
+            dtype=np.dtype(stated["dtype"][1]),
+            target=target,
+            only_if_owned=True,
+        )
+        timeout = GET_TIMEOUT + len(sources) * nbytes / SLOWEST_LINK
+        view = await share.client.aget(target, timeout, writable=True, only_if_owned=True)
+    except BaseException:
+        share.drop([target])
+        raise
+    return deserialize({**header, "sub-header": stated}, [share.keep(work.key, target, view)])
+
+
+async def _values(worker: Any, keys: list[Any]) -> dict[Any, Serialized]:
+    """What they are, with their bytes as objects. UnavailableError: a worker has gone."""
+    holders = await worker.scheduler.who_has(keys=keys)
+    of_worker = defaultdict(list)
+    for key in keys:
+        if not holders.get(key):
+            raise UnavailableError(f"hoplite.dask.reduce: no worker has {key} any more")
+        of_worker[random.choice(holders[key])].append(key)
+    answers = await asyncio.gather(*(_ask(worker, *one) for one in of_worker.items()))
+    found = {key: value for answer in answers for key, value in answer.items()}
+    return {key: found[key] for key in keys}
+
+
+async def _ask(worker: Any, address: str, keys: list[Any]) -> dict[Any, Serialized]:
+    """As Dask gets data from a worker; but only the ids come."""
+    comm = await worker.rpc.connect(address)
+    before = comm.least, comm.brings
+    comm.least, comm.brings = 1, False
+    try:
+        while True:
+            answer = await send_recv(comm, op="get_data", keys=keys, who=worker.address)
+            if answer["status"] != "busy":
+                break
+            await asyncio.sleep(PAUSE)
+        await comm.write("OK")
+    finally:
+        comm.least, comm.brings = before
+        worker.rpc.reuse(address, comm)
+    gone = [key for key in keys if key not in answer["data"]]
+    if gone:
+        raise UnavailableError(f"hoplite.dask.reduce: {address} has no {gone[0]} any more")
+    data: dict[Any, Serialized] = answer["data"]
+    return data
+
+
+def _source(key: Any, value: Serialized) -> Source:
+    header, objects = value.header, objects_in(value)
+    stated = header.get("sub-header", {})
+    if header.get("type") != "numpy.ndarray" or stated.get("pickle") or stated["dtype"][0]:
+        raise InvalidArgumentError(f"hoplite.dask.reduce: {key} is no NumPy array of numbers")
+    if 0 in stated["shape"]:
+        raise InvalidArgumentError(f"hoplite.dask.reduce: {key} has no elements")
+    if not objects:
+        raise ResourceExhaustedError(
+            f"hoplite.dask.reduce: {key} could not be put: its host's node has no room, or is away"
+        )
+    _, id, nbytes = objects[0]
+    return Source(key, header, id, nbytes)
+
+
+def _require_alike(sources: list[Source]) -> None:
+    """InvalidArgumentError names two that can't be folded together."""
+    for source in sources[1:]:
+        if _layout(source) != _layout(sources[0]):
+            raise InvalidArgumentError(f"hoplite.dask.reduce: {sources[0]}, {source}")
+
+
+def _layout(source: Source) -> tuple[Any, ...]:
+    stated = source.header["sub-header"]
+    return tuple(stated.get(name) for name in ("dtype", "shape", "strides", "broadcast_to"))
