@@ -18,6 +18,7 @@ import pytest
 distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed (python_bindings/tests/requirements-dask.txt)"
 )
+import dask  # noqa: E402 - where there is distributed
 import hoplite.dask  # noqa: E402 - needs Dask
 from hoplite._host import Host  # noqa: E402
 from hoplite.dask import _node, _share  # noqa: E402
@@ -48,6 +49,8 @@ def workers(count: int, **options: Any) -> Iterator[Any]:
     """A client of a cluster of so many worker processes, each with one thread."""
     settings = {"threads_per_worker": 1, "dashboard_address": ":0", "protocol": "hoplite://"}
     with (
+        # Else Dask closes a nanny whose worker happens to be away so long after it was killed once.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(n_workers=count, **settings, **options) as cluster,
         distributed.Client(cluster) as client,
     ):

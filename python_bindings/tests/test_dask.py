@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib.metadata
+import re
 import subprocess
 import sys
 import warnings
@@ -261,6 +262,13 @@ def test_only_clusters_of_its_scheme_are_taken() -> None:
     while (cause := causes[-1].__cause__) is not None:
         causes.append(cause)
     assert "Hoplite does not encrypt, and Dask's configuration requires" in str(causes[-1])
+
+
+@pytest.mark.usefixtures("client")  # that has installed the package
+def test_the_examples_of_the_page_run() -> None:
+    page = (dask_cluster.ROOT / "docs" / "dask.md").read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    exec(compile(program, "docs/dask.md", "exec"), {"__name__": "__main__"})
 
 
 def test_without_init_all_is_as_by_tcp() -> None:

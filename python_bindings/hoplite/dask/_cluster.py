@@ -24,6 +24,8 @@ from hoplite.dask._version import warn_if_other
 from hoplite.errors import HopliteError, InvalidArgumentError
 
 DIRECTORY, NODE = "hoplite-directory", "hoplite-node"
+# What a lost node's workers owned stays for so long: Dask makes it again, if it is needed.
+GRACE = "5s"
 
 
 def init(client: Any, memory: int | str = "1GiB") -> Any:
@@ -88,7 +90,9 @@ class DirectoryPlugin(SchedulerPlugin):
         """When it returns nodes find it. UnavailableError: it does not start, and why."""
         self._logs = Path(tempfile.mkdtemp(prefix="hoplite-dask-"))
         host = Host(self.cluster, get_address_host(scheduler.address), folder(), self._logs)
-        self._daemon = host.keep_directory(lambda: self.address or None, "directory")
+        self._daemon = host.keep_directory(
+            lambda: self.address or None, "directory", f"--orphan-grace={GRACE}"
+        )
         try:
             said = await asyncio.to_thread(self._daemon.ready)
         except HopliteError:

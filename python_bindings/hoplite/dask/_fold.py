@@ -97,14 +97,13 @@ async def _fold(worker: Any, keys: list[Any], work: Work) -> Any:
     share = _share.here()
     if share is None:
         raise UnavailableError("hoplite.dask.reduce: call hoplite.dask.init(client) first")
-    values = await _values(worker, keys)
-    ids = [id for value in values.values() for _, id, _ in objects_in(value)]
+    values = await _values(share, worker, keys)
     try:
-        sources = [_source(key, value) for key, value in values.items()]
+        sources = [_source(key, values[key]) for key in keys]
         _require_alike(sources)
         return await _folded(share, sources, work)
     finally:
-        share.drop(ids)
+        _drop(share, values)
 
 
 async def _folded(share: Share, sources: list[Source], work: Work) -> Any:
@@ -128,39 +127,56 @@ async def _folded(share: Share, sources: list[Source], work: Work) -> Any:
     return deserialize({**header, "sub-header": stated}, [share.keep(work.key, target, view)])
 
 
-async def _values(worker: Any, keys: list[Any]) -> dict[Any, Serialized]:
-    """What they are, with their bytes as objects. UnavailableError: a worker has gone."""
+async def _values(share: Share, worker: Any, keys: list[Any]) -> dict[Any, Serialized]:
+    """What they are, with objects in the place of their bytes, which this process owns. OSError:
+    a worker has gone; then it owns none."""
     holders = await worker.scheduler.who_has(keys=keys)
     of_worker = defaultdict(list)
     for key in keys:
         if not holders.get(key):
             raise UnavailableError(f"hoplite.dask.reduce: no worker has {key} any more")
         of_worker[random.choice(holders[key])].append(key)
-    answers = await asyncio.gather(*(_ask(worker, *one) for one in of_worker.items()))
-    found = {key: value for answer in answers for key, value in answer.items()}
-    return {key: found[key] for key in keys}
+    asked = (_ask(share, worker, *one) for one in of_worker.items())
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    values: dict[Any, Serialized] = {}
+    for answer in answers:
+        if isinstance(answer, dict):
+            values.update(answer)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            _drop(share, values)
+            raise answer
+    return values
 
 
-async def _ask(worker: Any, address: str, keys: list[Any]) -> dict[Any, Serialized]:
+async def _ask(share: Share, worker: Any, address: str, keys: list[Any]) -> dict[Any, Serialized]:
     """As Dask gets data from a worker; but only the ids come."""
     comm = await worker.rpc.connect(address)
     before = comm.least, comm.brings
     comm.least, comm.brings = 1, False
+    data: dict[Any, Serialized] = {}
     try:
-        while True:
+        while not data:
             answer = await send_recv(comm, op="get_data", keys=keys, who=worker.address)
-            if answer["status"] != "busy":
-                break
-            await asyncio.sleep(PAUSE)
-        await comm.write("OK")
+            if answer["status"] == "busy":
+                await asyncio.sleep(PAUSE)
+                continue
+            data = answer["data"]
+            await comm.write("OK")
+            gone = [key for key in keys if key not in data]
+            if gone:
+                raise UnavailableError(f"hoplite.dask.reduce: {address} has no {gone[0]} any more")
+    except BaseException:
+        _drop(share, data)
+        raise
     finally:
         comm.least, comm.brings = before
         worker.rpc.reuse(address, comm)
-    gone = [key for key in keys if key not in answer["data"]]
-    if gone:
-        raise UnavailableError(f"hoplite.dask.reduce: {address} has no {gone[0]} any more")
-    data: dict[Any, Serialized] = answer["data"]
     return data
+
+
+def _drop(share: Share, values: dict[Any, Serialized]) -> None:
+    share.drop(id for value in values.values() for _, id, _ in objects_in(value))
 
 
 def _source(key: Any, value: Serialized) -> Source:
