@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import importlib.metadata
 import re
 import subprocess
@@ -30,6 +31,7 @@ from dask_cluster import (
 )
 
 distributed = dask_cluster.distributed
+dask_array = importlib.import_module("dask.array")
 
 # Elements of float64: above what travels by TCP.
 LARGE = 100_000
@@ -154,6 +156,16 @@ def test_a_value_that_was_spilled_is_put_anew(client: Any) -> None:
     wait_until(lambda: x.key not in ids(client), "nobody has the array in memory")
     assert used(client, third, seen, x) == (SUM, True)
     assert set(ids(client)[x.key]) != {before}
+
+
+@pytest.mark.usefixtures("nothing_left", "client")
+def test_a_program_of_dask_array_runs() -> None:
+    values = np.random.default_rng(5).random((1000, 1000))
+    x = dask_array.from_array(values, chunks=(250, 1000))
+    centred = (x - x.mean(axis=0)).rechunk((1000, 250))
+    found = (centred.T @ centred).compute()
+    wanted = np.cov(values, rowvar=False) * 999
+    assert np.allclose(found, wanted)
 
 
 @pytest.mark.usefixtures("nothing_left")

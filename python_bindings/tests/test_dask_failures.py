@@ -163,6 +163,21 @@ def test_what_cannot_be_got_comes_by_tcp(client: Any, error: Exception) -> None:
     assert set(ids(client)[x.key]) == {before}
 
 
+def test_more_than_a_store_holds_goes_by_tcp(client: Any) -> None:
+    def shorten() -> None:
+        hoplite.dask._share.FULL_PAUSE = 1.0
+
+    client.run(shorten)
+    first, second, third = addresses(client)
+    for _ in range(3):  # each is more than twice the store, with a copy at a reader
+        keys = client.map(np.ones, [1 << 20] * 10, workers=[first], pure=False)
+        for one in (second, third):
+            found = client.gather(client.map(total, keys, workers=[one], pure=False))
+            assert found == [1 << 20] * 10
+        del keys
+        gc.collect()
+
+
 def test_a_node_that_dies_is_started_again(client: Any) -> None:
     sender, receiver, _ = addresses(client)
     x = made(client, sender, numbers)

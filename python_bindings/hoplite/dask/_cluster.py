@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dask.utils import parse_bytes
 from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
@@ -133,7 +134,7 @@ class NodePlugin(WorkerPlugin):
             client = await asyncio.to_thread(node.attach)
             share = _share.here()  # since: of another worker on this loop
             if share is None:
-                share = Share(client, lambda: _start_again(node))
+                share = Share(client, parse_bytes(self.memory), lambda: _start_again(node))
                 _share.enter(share)
             else:
                 client.close()

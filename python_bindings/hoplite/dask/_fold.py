@@ -18,7 +18,7 @@ from distributed.utils import sync
 from hoplite._core import ObjectId
 from hoplite.dask import _share
 from hoplite.dask._answers import objects_in
-from hoplite.dask._share import GET_TIMEOUT, SLOWEST_LINK, Share
+from hoplite.dask._share import SLOWEST, TIMEOUT, Share
 from hoplite.errors import (
     InvalidArgumentError,
     ObjectDeletedError,
@@ -119,7 +119,7 @@ async def _folded(share: Share, sources: list[Source], work: Work) -> Any:
             target=target,
             only_if_owned=True,
         )
-        timeout = GET_TIMEOUT + len(sources) * nbytes / SLOWEST_LINK
+        timeout = TIMEOUT + len(sources) * nbytes / SLOWEST
         view = await share.client.aget(target, timeout, writable=True, only_if_owned=True)
     except BaseException:
         share.drop([target])

@@ -7,39 +7,46 @@ import contextlib
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hoplite._client import Client
 from hoplite._core import ObjectId
-from hoplite.errors import HopliteError, ObjectDeletedError, UnavailableError
+from hoplite.errors import (
+    HopliteError,
+    ObjectDeletedError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 
-# Seconds, beside those for the bytes: where the store is full they travel by TCP, soon.
-PUT_TIMEOUT = 0.1
-GET_TIMEOUT = 10.0
-# Bytes a second: of the slowest copy and the slowest link that are waited for.
-SLOWEST_COPY = 100e6
-SLOWEST_LINK = 1e6
-# Seconds without objects after one could not be put or got.
-PAUSE = 2.0
+# Seconds, beside those for the bytes at so many bytes a second: no slower link is waited for.
+TIMEOUT, SLOWEST = 10.0, 1e6
+# Seconds until a request that goes on is asked whether it waits for room, and how it says so.
+ROOM_TIMEOUT, NO_ROOM = 0.3, "no memory is free"
+# Seconds without objects after the store had no room, and after anything else failed.
+FULL_PAUSE, PAUSE = 10.0, 1.0
+
+T = TypeVar("T")
 
 # A frame of a key's value: the key, and where its bytes lie. A task that returns its input gives
 # the same memory to a new key, and may have changed it.
 Place = tuple[Any, int, int]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entry:
     """The object of a frame."""
 
     id: ObjectId
     #: What the frame's memory belongs to: while it lives, nothing else lies there.
     owner: weakref.ref[Any]
-    #: Whether the object could be put.
-    exists: asyncio.Future[bool]
+    #: Whether the object could be put. None: it was got.
+    put: asyncio.Future[bool] | None = None
+    #: Called when the owner has ended.
+    end: weakref.finalize[Any, Any] | None = None
 
 
 class Share:
@@ -50,10 +57,12 @@ class Share:
     key, nor an object for other bytes than those that lay there when it was put.
     """
 
-    def __init__(self, client: Client, revive: Callable[[], None]) -> None:
+    def __init__(self, client: Client, room: int, revive: Callable[[], None]) -> None:
+        """`room`: bytes of the node's store; `revive` is called when the node is away."""
         self.client = client
         self.cluster = client.cluster_id
         self.workers = 0
+        self._room = room
         self._revive = revive
         self._loop = asyncio.get_running_loop()
         self._entries: dict[Place, Entry] = {}
@@ -74,34 +83,49 @@ class Share:
         if entry is None or entry.owner() is None:
             owner = _owner(frame)
             try:
-                reference = weakref.ref(owner)
+                entry = Entry(ObjectId.random(), weakref.ref(owner))
             except TypeError:
                 return None
-            if not self.works:
+            if not self.works or frame.nbytes > self._room:
                 return None
-            id = ObjectId.random()
-            putting = self._loop.create_task(self._put(place, id, frame, owner))
-            entry = self._entries[place] = Entry(id, reference, putting)
-        return entry.id if await asyncio.shield(entry.exists) else None
+            self._entries[place] = entry
+            entry.put = self._loop.create_task(self._put(place, entry, frame, owner))
+        exists = entry.put is None or await asyncio.shield(entry.put)
+        return entry.id if exists else None
 
-    async def _put(self, place: Place, id: ObjectId, frame: memoryview, owner: Any) -> bool:
-        self._owned[id] += 1
-        timeout = PUT_TIMEOUT + frame.nbytes / SLOWEST_COPY
+    async def _put(self, place: Place, entry: Entry, frame: memoryview, owner: Any) -> bool:
+        self._owned[entry.id] += 1
         try:
-            await self.client.aput(frame, id, timeout, owned=True, grace=0.0)
+            try:
+                await self._put_now(entry.id, frame)
+            except ResourceExhaustedError:
+                self._make_room()
+                await self._put_now(entry.id, frame)
         except HopliteError as error:
-            self._end(place, id)
+            self._end(place, entry)
             self.failed(error)
             return False
-        self._end_with(owner, place, id)
+        self._end_with(owner, place, entry)
         return True
+
+    async def _put_now(self, id: ObjectId, frame: memoryview) -> None:
+        timeout = TIMEOUT + frame.nbytes / SLOWEST
+        putting = self.client.aput(frame, id, timeout, owned=True, grace=0.0)
+        await self._if_there_is_room(id, putting)
+
+    def _make_room(self) -> None:
+        """Drops the older half of what was put: who asks for it later has it put again."""
+        done = [(place, entry) for place, entry in self._entries.items() if entry.put and entry.end]
+        for place, entry in done[: (len(done) + 1) // 2]:
+            if entry.end is not None and entry.end.detach() is not None:
+                self._end(place, entry)
 
     async def own(self, ids: Iterable[ObjectId]) -> None:
         """From now on, until `drop`. The errors of ``Client.own``; then none is owned."""
         wanted = list(ids)
         self._owned.update(wanted)
         try:
-            await self.client.aown(wanted, GET_TIMEOUT, grace=0.0)
+            await self.client.aown(wanted, TIMEOUT, grace=0.0)
         except BaseException:
             self.drop(wanted)
             raise
@@ -117,20 +141,32 @@ class Share:
 
     async def get(self, key: Any, id: ObjectId, nbytes: int) -> memoryview:
         """The bytes of an object that this process owns: in shared memory, copied where they are
-        written to. From now on it is owned while they live. The errors of ``Client.get``."""
-        timeout = GET_TIMEOUT + nbytes / SLOWEST_LINK
-        view = await self.client.aget(id, timeout, writable=True, only_if_owned=True)
-        return self.keep(key, id, view)
+        written to. From now on it is owned while they live. The errors of ``Client.get``;
+        ResourceExhaustedError soon, if the store has no room."""
+        timeout = TIMEOUT + nbytes / SLOWEST
+        getting = self.client.aget(id, timeout, writable=True, only_if_owned=True)
+        return self.keep(key, id, await self._if_there_is_room(id, getting))
+
+    async def _if_there_is_room(self, id: ObjectId, request: Coroutine[Any, Any, T]) -> T:
+        """What the put or get of that object gives; else it would wait to its end."""
+        going = asyncio.ensure_future(request)
+        try:
+            done, _ = await asyncio.wait([going], timeout=ROOM_TIMEOUT)
+            if not done:
+                why = await asyncio.to_thread(self.client.why, id, TIMEOUT)
+                if NO_ROOM in why and not going.done():
+                    raise ResourceExhaustedError(why)
+            return await going
+        finally:
+            going.cancel()
 
     def keep(self, key: Any, id: ObjectId, view: Any) -> memoryview:
         """`view` as a frame of that key's value, which is passed on as that object. Takes over one
         `own`."""
         array = np.frombuffer(view, np.uint8)
-        exists = self._loop.create_future()
-        exists.set_result(True)
-        place = _place(key, array.data)
-        self._entries[place] = Entry(id, weakref.ref(array), exists)
-        self._end_with(array, place, id)
+        place, entry = _place(key, array.data), Entry(id, weakref.ref(array))
+        self._entries[place] = entry
+        self._end_with(array, place, entry)
         return array.data
 
     def forget(self, ids: Iterable[ObjectId]) -> None:
@@ -145,25 +181,26 @@ class Share:
         logging.getLogger("hoplite.dask").info("bytes travel by TCP: %s", error)
         if isinstance(error, ObjectDeletedError):
             return
-        self._paused_until = self._loop.time() + PAUSE
+        pause = FULL_PAUSE if isinstance(error, ResourceExhaustedError) else PAUSE
+        self._paused_until = self._loop.time() + pause
         if isinstance(error, UnavailableError):
             self._entries.clear()  # a node that is started again is empty
             self._revive()
 
-    def _end_with(self, owner: Any, place: Place, id: ObjectId) -> None:
+    def _end_with(self, owner: Any, place: Place, entry: Entry) -> None:
         """The object is owned as long as `owner` lives."""
 
         def ended() -> None:  # on any thread, in the middle of anything
             with contextlib.suppress(RuntimeError):  # the loop is closed, and so is the client
-                self._loop.call_soon_threadsafe(self._end, place, id)
+                self._loop.call_soon_threadsafe(self._end, place, entry)
 
-        weakref.finalize(owner, ended).atexit = False
+        entry.end = weakref.finalize(owner, ended)
+        entry.end.atexit = False
 
-    def _end(self, place: Place, id: ObjectId) -> None:
-        entry = self._entries.get(place)
-        if entry is not None and entry.id == id:
+    def _end(self, place: Place, entry: Entry) -> None:
+        if self._entries.get(place) is entry:
             del self._entries[place]
-        self.drop([id])
+        self.drop([entry.id])
 
 
 def here() -> Share | None:
