@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import importlib
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -260,6 +262,33 @@ def test_an_asynchronous_client_awaits() -> None:
             return float(total[0])
 
     assert asyncio.run(program()) == 3.0
+
+
+@pytest.mark.usefixtures("client")  # that has installed the package
+def test_workers_of_the_command_line(tmp_path: Path) -> None:
+    """The scheduler is at tcp://, its workers at hoplite://."""
+    path = os.pathsep.join(sys.path)
+    with contextlib.ExitStack() as programs:
+
+        def start(name: str, *options: str) -> None:
+            command = [sys.executable, "-m", f"distributed.cli.{name}", "--no-dashboard", *options]
+            program = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})
+            programs.callback(program.wait)
+            programs.callback(program.terminate)
+
+        file = f"--scheduler-file={tmp_path / 'scheduler.json'}"
+        start("dask_scheduler", file, "--host", "127.0.0.1", "--port", "0")
+        for _ in range(2):
+            start("dask_worker", file, "--protocol", "hoplite", "--nthreads", "1", "--no-nanny")
+        wait_until((tmp_path / "scheduler.json").exists, "the scheduler is there")
+        with distributed.Client(scheduler_file=tmp_path / "scheduler.json") as client:
+            client.wait_for_workers(2, timeout=SECONDS)
+            hoplite.dask.init(client, MEMORY)
+            first, second = addresses(client)
+            x = made(client, first, numbers)
+            assert used(client, second, seen, x) == (SUM, True)
+            assert len(ids(client)[x.key]) == 2
+            client.shutdown()
 
 
 def test_only_clusters_of_its_scheme_are_taken() -> None:

@@ -27,7 +27,7 @@ def folder() -> Path:
     """Of the sockets of this user's nodes. UnavailableError: it is another user's."""
     path = Path(_folder.place()) / f"hoplite-dask-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
-    if path.stat().st_uid != os.getuid():
+    if path.lstat().st_uid != os.getuid():
         raise UnavailableError(f"hoplite.dask: {path} belongs to another user")
     return path
 
