@@ -27,6 +27,12 @@ ROOT = Path(__file__).parents[2]
 # Of the node, and a key that has no room in it.
 MEMORY, TOO_LARGE = "64MiB", 80 << 20
 SECONDS = 30.0
+CONFIGURATION = {
+    # Else Dask closes a nanny whose worker happens to be away so long after it was killed once.
+    "distributed.deploy.lost-worker-timeout": "1h",
+    # Else it drops copies in the middle of a test.
+    "distributed.scheduler.active-memory-manager.start": False,
+}
 
 
 def install(folder: Path) -> None:
@@ -49,8 +55,7 @@ def workers(count: int, **options: Any) -> Iterator[Any]:
     """A client of a cluster of so many worker processes, each with one thread."""
     settings = {"threads_per_worker": 1, "dashboard_address": ":0", "protocol": "hoplite://"}
     with (
-        # Else Dask closes a nanny whose worker happens to be away so long after it was killed once.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        dask.config.set(CONFIGURATION),
         distributed.LocalCluster(n_workers=count, **settings, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -92,14 +97,20 @@ def ids(client: Any) -> dict[str, list[str]]:
     return found
 
 
+def name(client: Any) -> str:
+    """Of the Hoplite cluster."""
+
+    def of_plugin(dask_scheduler: Any) -> str:
+        cluster: str = dask_scheduler.plugins["hoplite-directory"].cluster
+        return cluster
+
+    found: str = client.run_on_scheduler(of_plugin)
+    return found
+
+
 def socket(client: Any) -> Path:
     """Of the host's node."""
-
-    def cluster(dask_scheduler: Any) -> str:
-        name: str = dask_scheduler.plugins["hoplite-directory"].cluster
-        return name
-
-    host = Host(client.run_on_scheduler(cluster), "127.0.0.1", _node.folder(), Path())
+    host = Host(name(client), "127.0.0.1", _node.folder(), Path())
     return host.socket("127.0.0.1")
 
 

@@ -182,7 +182,7 @@ def test_a_node_that_dies_is_started_again(client: Any) -> None:
     sender, receiver, _ = addresses(client)
     x = made(client, sender, numbers)
     assert used(client, receiver, total, x) == SUM
-    os.kill(node_of(client), signal.SIGKILL)
+    os.kill(program(f"--socket={dask_cluster.socket(client)}"), signal.SIGKILL)
     y = made(client, sender, numbers)
     assert used(client, receiver, total, y) == SUM  # by TCP
     wait_until(lambda: len(attached(client)) == 3, "the pause after a failure is over")
@@ -196,16 +196,31 @@ def test_a_node_that_dies_is_started_again(client: Any) -> None:
     assert used(client, sender, total, x) == SUM == used(client, receiver, total, x)
 
 
-def node_of(client: Any) -> int:
-    """The process of the host's node."""
-    socket = f"--socket={dask_cluster.socket(client)}"
+def test_a_directory_that_dies_comes_back(client: Any) -> None:
+    sender, receiver, other = addresses(client)
+    x = made(client, sender, numbers)
+    assert used(client, receiver, total, x) == SUM
+    os.kill(program("directory", f"--cluster={dask_cluster.name(client)}"), signal.SIGKILL)
+    assert used(client, other, total, x) == SUM
+
+    def travels() -> bool:
+        y = made(client, sender, numbers)
+        assert used(client, receiver, total, y) == SUM
+        return y.key in ids(client)
+
+    wait_until(travels, "arrays are objects again")
+
+
+def program(*arguments: str) -> int:
+    """The process that was started with all of these."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if socket in (process / "cmdline").read_text().split("\0"):
-                return int(process.name)
+            started = (process / "cmdline").read_text().split("\0")
         except OSError:  # it has ended
             continue
-    raise AssertionError("there is no node")
+        if set(arguments) <= set(started):
+            return int(process.name)
+    raise AssertionError(f"nobody runs with {arguments}")
 
 
 def test_a_source_of_a_reduction_dies_with_its_worker(client: Any, tmp_path: Path) -> None:
@@ -249,6 +264,7 @@ def test_a_thousand_keys_leave_nothing(client: Any) -> None:
 
     def look() -> tuple[list[int], list[int]]:
         gc.collect()
+        wait_until(lambda: not any(client.run(stored).values()), "all keys are gone")
         wait_until(lambda: not ids(client) and objects(client) == 0, "all objects are gone")
         client.run(lambda: ctypes.CDLL("libc.so.6").malloc_trim(0))
         found = client.run(lambda: (open_files(), resident_bytes())).values()
@@ -262,6 +278,10 @@ def test_a_thousand_keys_leave_nothing(client: Any) -> None:
     assert all(after <= before + 4 for before, after in zip(files, files_after, strict=True))
     grown = [after - before for before, after in zip(memory, memory_after, strict=True)]
     assert max(grown) < MEMORY_SLACK
+
+
+def stored(dask_worker: Any) -> int:
+    return len(dask_worker.data)
 
 
 def open_files() -> int:
