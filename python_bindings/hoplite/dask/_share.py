@@ -94,24 +94,31 @@ class Share:
         return entry.id if exists else None
 
     async def _put(self, place: Place, entry: Entry, frame: memoryview, owner: Any) -> bool:
-        self._owned[entry.id] += 1
         try:
             try:
                 await self._put_now(entry.id, frame)
             except ResourceExhaustedError:
                 self._make_room()
+                entry.id = ObjectId.random()  # the other one was withdrawn
                 await self._put_now(entry.id, frame)
         except HopliteError as error:
-            self._end(place, entry)
+            if self._entries.get(place) is entry:
+                del self._entries[place]
             self.failed(error)
             return False
         self._end_with(owner, place, entry)
         return True
 
     async def _put_now(self, id: ObjectId, frame: memoryview) -> None:
+        """This process owns it, or it does not exist."""
+        self._owned[id] += 1
         timeout = TIMEOUT + frame.nbytes / SLOWEST
         putting = self.client.aput(frame, id, timeout, owned=True, grace=0.0)
-        await self._if_there_is_room(id, putting)
+        try:
+            await self._if_there_is_room(id, putting)
+        except BaseException:
+            self.drop([id])
+            raise
 
     def _make_room(self) -> None:
         """Drops the older half of what was put: who asks for it later has it put again."""
@@ -150,12 +157,13 @@ class Share:
     async def _if_there_is_room(self, id: ObjectId, request: Coroutine[Any, Any, T]) -> T:
         """What the put or get of that object gives; else it would wait to its end."""
         going = asyncio.ensure_future(request)
+        patience = ROOM_TIMEOUT
         try:
-            done, _ = await asyncio.wait([going], timeout=ROOM_TIMEOUT)
-            if not done:
+            while not (await asyncio.wait([going], timeout=patience))[0]:
                 why = await asyncio.to_thread(self.client.why, id, TIMEOUT)
                 if NO_ROOM in why and not going.done():
                     raise ResourceExhaustedError(why)
+                patience *= 2
             return await going
         finally:
             going.cancel()
