@@ -23,7 +23,7 @@ from distributed.utils import DequeHandler  # noqa: E402 - where there is Dask
 LARGE = 100_000
 SUM = float(np.arange(LARGE, dtype=np.float64).sum())
 # Of the leak test: those before the first look fill pools and caches.
-WARM_UP, KEYS = 200, 1000
+WARM_UP, KEYS = 1, 4  # times 250
 MEMORY_SLACK = 16 << 20
 
 
@@ -256,11 +256,13 @@ def test_a_cluster_that_is_restarted_goes_on(client: Any) -> None:
 
 
 def test_a_thousand_keys_leave_nothing(client: Any) -> None:
-    def work(count: int) -> None:
+    def work(times: int) -> None:
         first, second, third = addresses(client)
-        keys = client.map(np.ones, [9000] * count, workers=[first], pure=False)
-        for one in (second, third):
-            assert set(client.gather(client.map(total, keys, workers=[one], pure=False))) == {9000}
+        for _ in range(times):
+            keys = client.map(np.ones, [9000] * 250, workers=[first], pure=False)
+            for one in (second, third):
+                found = client.gather(client.map(total, keys, workers=[one], pure=False))
+                assert set(found) == {9000}
 
     def look() -> tuple[list[int], list[int]]:
         gc.collect()

@@ -166,7 +166,8 @@ class Share:
                 patience *= 2
             return await going
         finally:
-            going.cancel()
+            if going.cancel():  # before the object is disowned
+                await asyncio.wait([going])
 
     def keep(self, key: Any, id: ObjectId, view: Any) -> memoryview:
         """`view` as a frame of that key's value, which is passed on as that object. Takes over one
