@@ -56,6 +56,7 @@ def test_a_lost_object_is_gone() -> None:
     with LocalCluster(nodes=2) as cluster, cluster.connect(1) as other:
         with cluster.connect(0) as putter:
             id = putter.put(np.ones(LARGE))
+        assert other.wait([id], timeout=60) == ([id], [])  # the directory knows that it is whole
         begun = time.monotonic()
         gone = while_somebody_waits(
             lambda: other.wait_gone(id, timeout=60), lambda: cluster.kill(0)
