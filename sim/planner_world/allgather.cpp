@@ -153,6 +153,7 @@ Result<AllgatherReport> RunAllgather(const Options& options, Numbering numbering
       "--seed {}",
       options.nodes, options.size_bytes, options.bytes_per_second * 8, options.latency.count(),
       options.spread.count(), options.seed);
+  AddLinks(report.replay, options.links);
   if (options.unmeasured) report.replay += " --unmeasured";
   Allgather allgather(options, numbering);
   allgather.Write();

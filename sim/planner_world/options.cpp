@@ -28,20 +28,6 @@ void AddFlag(std::string& command, std::string_view flag, Duration value, Durati
   if (value != unset) command += fmt::format(" --{} {}ns", flag, value.count());
 }
 
-void AddLinks(std::string& command, const UnequalLinks& links) {
-  for (const std::uint64_t rate : links.bytes_per_second) {
-    command += fmt::format(" --rate {}bit", rate * 8);
-  }
-  for (const RateChange& change : links.changes) {
-    command += fmt::format(" --change-rate {}@{}ns={}bit", change.node, change.at.count(),
-                           change.bytes_per_second * 8);
-  }
-  AddFlag(command, "sites", links.sites, 1U);
-  if (links.between_per_second > 0) {
-    command += fmt::format(" --between {}bit", links.between_per_second * 8);
-  }
-}
-
 Result<void> ValidateReduce(const Options& options) {
   const ReduceJob& job = *options.reduce;
   const std::uint32_t sources = job.sources == 0 ? options.nodes : job.sources;
@@ -107,6 +93,20 @@ Result<void> Options::Validate() const {
   TRY(ValidateLinks(*this));
   if (reduce) TRY(ValidateReduce(*this));
   return Layout::For(size_bytes, stripes).Validate();
+}
+
+void AddLinks(std::string& command, const UnequalLinks& links) {
+  for (const std::uint64_t rate : links.bytes_per_second) {
+    command += fmt::format(" --rate {}bit", rate * 8);
+  }
+  for (const RateChange& change : links.changes) {
+    command += fmt::format(" --change-rate {}@{}ns={}bit", change.node, change.at.count(),
+                           change.bytes_per_second * 8);
+  }
+  AddFlag(command, "sites", links.sites, 1U);
+  if (links.between_per_second > 0) {
+    command += fmt::format(" --between {}bit", links.between_per_second * 8);
+  }
 }
 
 std::string ReplayCommand(const Options& options) {

@@ -138,5 +138,7 @@ constexpr std::uint32_t PicksOf(const Options& options) {
 // or allreduce. Fields at their defaults are left out; each other field is the flag of its name
 // (--memory-waits 2), times in nanoseconds, kill_at as --kill-at NODE@TIME.
 std::string ReplayCommand(const Options& options);
+// Their flags, as they stand in it.
+void AddLinks(std::string& command, const UnequalLinks& links);
 
 }  // namespace hoplite::sim

@@ -59,7 +59,9 @@ TEST(Allgather, EachObjectEntersASiteOnce) {
     options.links.sites = 2;
     options.links.between_per_second = options.bytes_per_second / 4;
     const double crosses = 4.0 * 4_MiB / static_cast<double>(options.links.between_per_second);
-    EXPECT_LT(Gather(options).seconds, 1.1 * crosses + ToSeconds(spread));
+    const AllgatherReport report = Gather(options);
+    EXPECT_LT(report.seconds, 1.1 * crosses + ToSeconds(spread));
+    EXPECT_TRUE(report.replay.ends_with(" --sites 2 --between 25000000bit")) << report.replay;
   }
 }
 
