@@ -7,7 +7,7 @@ import ctypes
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,24 +69,33 @@ def total(x: Any) -> float:
     return float(x.sum())
 
 
-def stall(client: Any, worker: str, gate: Path) -> None:
-    """That worker's next get of an object says that it has begun, and waits for the gate."""
+def next_get(client: Any, worker: str, instead: Callable[..., Any]) -> None:
+    """That worker's next get of an object is this; it is told the real one, and its arguments."""
 
     async def patch() -> None:
         share = hoplite.dask._share.here()
         assert share is not None
         get = share.get
 
-        async def stalled(*where: Any) -> Any:
+        async def once(*where: Any) -> Any:
             share.get = get  # type: ignore[method-assign]
-            gate.with_suffix(".begun").touch()
-            while not gate.exists():
-                await asyncio.sleep(0.01)
-            return await get(*where)
+            return await instead(get, *where)
 
-        share.get = stalled  # type: ignore[assignment, method-assign]
+        share.get = once  # type: ignore[assignment, method-assign]
 
     client.run(patch, workers=[worker])
+
+
+def stall(client: Any, worker: str, gate: Path) -> None:
+    """That worker's next get of an object says that it has begun, and waits for the gate."""
+
+    async def stalled(get: Callable[..., Any], *where: Any) -> Any:
+        gate.with_suffix(".begun").touch()
+        while not gate.exists():
+            await asyncio.sleep(0.01)
+        return await get(*where)
+
+    next_get(client, worker, stalled)
 
 
 def begun(gate: Path) -> None:
@@ -132,18 +141,10 @@ def test_a_key_is_released_while_it_is_fetched(client: Any, tmp_path: Path) -> N
 def break_gets(client: Any, worker: str, error: Exception) -> None:
     """That worker's next get of an object fails."""
 
-    async def patch() -> None:
-        share = hoplite.dask._share.here()
-        assert share is not None
-        get = share.get
+    async def broken(*_: Any) -> Any:
+        raise error
 
-        async def broken(*_: Any) -> Any:
-            share.get = get  # type: ignore[method-assign]
-            raise error
-
-        share.get = broken  # type: ignore[assignment, method-assign]
-
-    client.run(patch, workers=[worker])
+    next_get(client, worker, broken)
 
 
 @pytest.mark.parametrize(

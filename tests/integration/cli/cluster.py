@@ -140,3 +140,37 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1, f"{arguments}: {done.stderr}")
         self.assertRegex(done.stderr, rf"^{code}: \S")
         return done.stderr
+
+
+class ClusterTest(CommandTest):
+    """Commands at the nodes of clusters; what these leave behind ends with the test."""
+
+    Cluster = Cluster
+
+    def cluster(self, nodes, **options):
+        cluster = self.Cluster(nodes, **options)
+        self.addCleanup(cluster.close)
+        return cluster
+
+    def put(self, cluster, node, size, name):
+        path, _ = cluster.write(name, size)
+        self.succeed("put", path, "--id", f"name:{name}", "--socket", cluster.socket(node))
+
+    def get(self, cluster, node, name):
+        self.succeed("get", f"name:{name}", "--output", "/dev/null", "--timeout", "20s", "--socket", cluster.socket(node))
+
+    def begin(self, cluster, node, *words):
+        """A command that waits."""
+        process = subprocess.Popen([HOPLITE, *words, "--socket", cluster.socket(node)],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def begin_get(self, cluster, node, name):
+        return self.begin(cluster, node, "get", f"name:{name}", "--output", "/dev/null")
+
+    def stop(self, cluster, node):
+        process = cluster.nodes[node - 1].process
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)

@@ -12,7 +12,7 @@ import sys
 import unittest
 import urllib.request
 
-from cluster import HOPLITE, Cluster, CommandTest, Daemon, run, wait_until
+from cluster import HOPLITE, Cluster, ClusterTest, CommandTest, Daemon, run, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "observability.md"
@@ -56,29 +56,8 @@ class ScrapedCluster(Cluster):
         return (*super().node_command(*arguments, **options), "--metrics", "127.0.0.1:0")
 
 
-class Metrics(CommandTest):
-    def cluster(self, nodes, **options):
-        cluster = ScrapedCluster(nodes, **options)
-        self.addCleanup(cluster.close)
-        return cluster
-
-    def put(self, cluster, node, size, name):
-        path, _ = cluster.write(name, size)
-        self.succeed("put", path, "--id", f"name:{name}", "--socket", cluster.socket(node))
-
-    def get(self, cluster, node, name):
-        self.succeed("get", f"name:{name}", "--output", "/dev/null", "--timeout", "20s",
-                     "--socket", cluster.socket(node))
-
-    def begin(self, cluster, node, *words):
-        """A command that waits; it is ended with the test."""
-        process = subprocess.Popen([HOPLITE, *words, "--socket", cluster.socket(node)],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def end():
-            process.kill()
-            process.wait()
-        self.addCleanup(end)
+class Metrics(ClusterTest):
+    Cluster = ScrapedCluster
 
     def counts(self, daemon, **expected):
         """Waits until it exports these values; an answer may be a second old. `{a}` stands for `_in_a`."""
@@ -174,9 +153,7 @@ class Metrics(CommandTest):
         cluster.nodes[2].end(signal.SIGKILL)
         self.counts(cluster.directory, directory_sessions_ended_total_in_closed=1, directory_nodes_lost_total=1,
                     directory_nodes_in_alive=2)
-        stopped = cluster.nodes[1].process
-        stopped.send_signal(signal.SIGSTOP)
-        self.addCleanup(stopped.send_signal, signal.SIGCONT)
+        self.stop(cluster, 2)
         self.counts(cluster.directory, directory_sessions_ended_total_in_silent=1, directory_nodes_lost_total=2,
                     directory_nodes_in_alive=1, directory_nodes_in_away=0)
         namesake = run(*cluster.node_command("n1", cluster.path("namesake.sock")))

@@ -3,28 +3,14 @@
 import json
 import re
 import signal
-import subprocess
 import unittest
 
-from cluster import HOPLITE, Cluster, CommandTest, read, wait_until
+from cluster import ClusterTest, read, wait_until
 
 LARGE = 6_000_000
 
 
-class Trace(CommandTest):
-    def cluster(self, nodes, **options):
-        cluster = Cluster(nodes, **options)
-        self.addCleanup(cluster.close)
-        return cluster
-
-    def put(self, cluster, node, name):
-        path, _ = cluster.write(name, LARGE)
-        self.succeed("put", path, "--id", f"name:{name}", "--socket", cluster.socket(node))
-
-    def get(self, cluster, node, name):
-        self.succeed("get", f"name:{name}", "--output", "/dev/null", "--timeout", "20s",
-                     "--socket", cluster.socket(node))
-
+class Trace(ClusterTest):
     def trace(self, cluster, *words):
         """What it prints, and (member, what was decided) in the order of their times, without metadata and bars."""
         said = self.succeed("trace", *words, "--directory", cluster.directory.ready["address"], "--timeout", "2s",
@@ -36,8 +22,8 @@ class Trace(CommandTest):
 
     def test_a_broadcast_and_a_reduction(self):
         cluster = self.cluster(2)
-        self.put(cluster, 1, "x")
-        self.put(cluster, 2, "y")
+        self.put(cluster, 1, LARGE, "x")
+        self.put(cluster, 2, LARGE, "y")
         self.get(cluster, 2, "x")
         self.succeed("reduce", "--op", "sum", "--dtype", "int32", "name:x", "name:y", "--target", "name:sum",
                      "--timeout", "20s", "--socket", cluster.socket(1))
@@ -52,7 +38,7 @@ class Trace(CommandTest):
     def test_one_object_long_after(self):
         cluster = self.cluster(2)
         for name in ("x", "y"):
-            self.put(cluster, 1, name)
+            self.put(cluster, 1, LARGE, name)
             self.get(cluster, 2, name)
         self.succeed("delete", "name:x", "--socket", cluster.socket(1))
         _, marks = self.trace(cluster, "name:x")
@@ -61,12 +47,10 @@ class Trace(CommandTest):
 
     def test_members_that_are_stopped_or_dead(self):
         cluster = self.cluster(3)
-        self.put(cluster, 1, "x")
+        self.put(cluster, 1, LARGE, "x")
         cluster.nodes[2].end(signal.SIGKILL)
         wait_until(lambda: ("shard 0", "node lost n3") in self.trace(cluster)[1], "the loss")
-        stopped = cluster.nodes[0].process
-        stopped.send_signal(signal.SIGSTOP)
-        self.addCleanup(stopped.send_signal, signal.SIGCONT)
+        self.stop(cluster, 1)
         said, marks = self.trace(cluster)
         self.assertRegex(said, r"^shard 0: \d+ decisions\nn1: .*handshake.*\nn2: \d+ decisions\n$")
         self.assertIn(("shard 0", "session ended closed n3"), marks)
@@ -74,7 +58,7 @@ class Trace(CommandTest):
 
     def test_a_source_that_dies(self):
         cluster = self.cluster(2)
-        self.put(cluster, 1, "x")
+        self.put(cluster, 1, LARGE, "x")
         self.get(cluster, 2, "x")
         cluster.rate = "16mbit"
         cluster.nodes.append(cluster.add_node())
@@ -89,13 +73,6 @@ class Trace(CommandTest):
         self.assertTrue([name for name in names if name.startswith(f"failed {first[-2:]}: ")], names)
         self.assertEqual(len([name for name in names if name.startswith("granted")]), 2, names)
         self.assertTrue(names[-1].startswith("complete"), names)
-
-    def begin_get(self, cluster, node, name):
-        process = subprocess.Popen([HOPLITE, "get", f"name:{name}", "--output", "/dev/null", "--socket",
-                                    cluster.socket(node)], stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
 
     def test_what_it_refuses(self):
         cluster = self.cluster(1)

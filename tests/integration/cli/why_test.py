@@ -2,20 +2,17 @@
 
 import json
 import signal
-import subprocess
 import unittest
 
-from cluster import HOPLITE, Cluster, CommandTest, run, wait_until
+from cluster import ClusterTest, run, wait_until
 
 LARGE = 6_000_000  # two of them don't fit
 NOWHERE = "it does not exist: a put of it, or a reduction into it, would help"
 
 
-class Why(CommandTest):
+class Why(ClusterTest):
     def cluster(self, nodes, **options):
-        cluster = Cluster(nodes, memory="8MiB", **options)
-        self.addCleanup(cluster.close)
-        return cluster
+        return super().cluster(nodes, memory="8MiB", **options)
 
     def patient_cluster(self, nodes, **options):
         """Its directory waits for a stopped node longer than a test takes."""
@@ -25,29 +22,6 @@ class Why(CommandTest):
                                           "--grace", "60s", "--tombstone", "300s")
         cluster.nodes = [cluster.add_node() for _ in range(nodes)]
         return cluster
-
-    def stop(self, cluster, node):
-        """Until the end of the test."""
-        process = cluster.nodes[node - 1].process
-        process.send_signal(signal.SIGSTOP)
-        self.addCleanup(process.send_signal, signal.SIGCONT)
-
-    def put(self, cluster, node, size, name):
-        path, _ = cluster.write(name, size)
-        self.succeed("put", path, "--id", f"name:{name}", "--socket", cluster.socket(node))
-
-    def begin(self, cluster, node, *words):
-        """A command that waits; it is ended with the test."""
-        process = subprocess.Popen([HOPLITE, *words, "--socket", cluster.socket(node)],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def end():
-            process.kill()
-            process.wait()
-        self.addCleanup(end)
-
-    def get(self, cluster, node, name):
-        self.begin(cluster, node, "get", f"name:{name}", "--output", "/dev/null")
 
     def why(self, cluster, node, name):
         return self.succeed("why", f"name:{name}", "--socket", cluster.socket(node)).decode()
@@ -69,7 +43,7 @@ class Why(CommandTest):
     def test_nobody_put_it(self):
         cluster = self.cluster(2)
         self.assertEqual(self.why(cluster, 1, "x"), f"object name:x is not complete at n1: {NOWHERE}\n")
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         self.says(cluster, 2, "x", f"object name:x is not complete at n2: {NOWHERE}")
         self.says(cluster, 1, "x", "not complete at n1: ", f"\nn2 waits for it: {NOWHERE}\n")
 
@@ -87,7 +61,7 @@ class Why(CommandTest):
         cluster = self.cluster(2)
         self.put(cluster, 2, LARGE, "own")
         self.put(cluster, 1, LARGE, "x")
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         self.says(cluster, 2, "x", f"not complete at n2: no memory is free for its {LARGE} bytes: ",
                   " bytes by objects that were put or reduced here")
         self.says(cluster, 1, "x", "complete at n1\nn2 waits for it: no memory is free for its ")
@@ -103,7 +77,7 @@ class Why(CommandTest):
 
     def test_the_directory_is_away(self):
         cluster = self.cluster(1)
-        self.get(cluster, 1, "x")
+        self.begin_get(cluster, 1, "x")
         self.says(cluster, 1, "x", NOWHERE)
         cluster.directory.end(signal.SIGKILL)
         self.says(cluster, 1, "x", "not complete at n1: it is not at this node; directory shard 0 is away: ",
@@ -141,9 +115,9 @@ class Why(CommandTest):
         cluster.nodes.append(one)
         self.put(cluster, 1, 3_000_000, "first")
         self.put(cluster, 1, 3_000_000, "x")
-        self.get(cluster, 2, "first")
+        self.begin_get(cluster, 2, "first")
         self.says(cluster, 2, "first", " bytes from n1, ", " a second")
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         turn = ("it waits for its turn: 1 other fetches of this node are under way, 1 may be at a time (--max-fetches), "
                 "1 wait")
         self.says(cluster, 2, "x", f"not complete at one: {turn}")
@@ -158,16 +132,16 @@ class Why(CommandTest):
         cluster.nodes.append(small)
         for node, name in ((1, "first"), (2, "x")):
             self.put(cluster, node, LARGE, name)
-        self.get(cluster, 3, "first")
+        self.begin_get(cluster, 3, "first")
         self.says(cluster, 3, "first", " bytes from n1, ")
-        self.get(cluster, 3, "x")
+        self.begin_get(cluster, 3, "x")
         self.says(cluster, 3, "x", f"no memory is free for its {LARGE} bytes: {LARGE} of 7340032 bytes are in use: ",
                   f"{LARGE} bytes by objects on their way here")
 
     def test_how_fast_it_comes_and_how_fast_it_could(self):
         cluster = self.cluster(2, rate="8mbit")
         self.put(cluster, 1, LARGE, "x")
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         self.says(cluster, 2, "x", f" of {LARGE} bytes from n1, ", " KiB a second (this node's link carries ")
 
     def test_its_source_is_slower_than_the_links(self):
@@ -179,16 +153,16 @@ class Why(CommandTest):
         self.succeed("get", "name:measured", "--output", "/dev/null", "--socket", cluster.socket(3))
         self.succeed("delete", "name:measured", "--socket", cluster.socket(3))
         self.put(cluster, 2, LARGE, "x")
-        self.get(cluster, 3, "x")
+        self.begin_get(cluster, 3, "x")
         self.says(cluster, 3, "x", " bytes from slow, ", " (this node's link carries ",
                   "; slow or its link is slower than this node's link")
 
     def test_a_source_that_waits_itself(self):
         cluster = self.patient_cluster(3, rate="4mbit")
         self.put(cluster, 1, LARGE, "x")
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         self.says(cluster, 2, "x", " bytes from n1, ")
-        self.get(cluster, 3, "x")
+        self.begin_get(cluster, 3, "x")
         self.says(cluster, 3, "x", " bytes from n2, ", "; n2 itself has ", f" of {LARGE} bytes and gets the rest from n1")
         self.stop(cluster, 1)
         self.says(cluster, 3, "x", " bytes from n2, which has sent nothing for ", "; n2 itself has ",
@@ -197,7 +171,7 @@ class Why(CommandTest):
     def test_its_holder_is_stopped_or_dead(self):
         cluster = self.cluster(3, rate="8mbit")
         self.put(cluster, 1, LARGE, "x")
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         self.says(cluster, 2, "x", " bytes from n1, ")
         cluster.nodes[0].process.send_signal(signal.SIGSTOP)
         stopped = "no holder serves it: n1, which has it, does not answer"
@@ -210,7 +184,7 @@ class Why(CommandTest):
         cluster = self.patient_cluster(2)
         self.put(cluster, 1, 1_000_000, "x")
         self.stop(cluster, 1)
-        self.get(cluster, 2, "x")
+        self.begin_get(cluster, 2, "x")
         stopped = "n1, which has it, does not answer"
         self.says(cluster, 2, "x", f"no holder serves it: {stopped}")
         sentence = self.refuse("timeout", "get", "name:x", "--output", "/dev/null", "--timeout", "300ms",
