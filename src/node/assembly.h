@@ -19,6 +19,7 @@
 #include "node/serve/serve.h"
 #include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
+#include "node/shard/link_reports.h"
 #include "node/shard/long_waits.h"
 #include "node/shard/shard_words.h"
 #include "node/streams/data_plane.h"
@@ -63,6 +64,7 @@ struct Assembly {
   ShardWords shard_words;
   Inventory inventory;
   LongWaits long_waits;
+  LinkReports link_reports;
   net::Signal ticked;
   Admittance admittance;
   bool stopping = false;  // main loop only

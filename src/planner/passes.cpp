@@ -8,9 +8,14 @@
 namespace hoplite::planner {
 namespace {
 
-// Nothing else goes over the links of those who want it. Of several objects lines share the links
-// best (R39), and the readers of a sum fold it, too.
-bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record.reduction; }
+Rates::Traffic TrafficOf(const ObjectRecord& record) {
+  if (record.reduction) return Rates::Traffic::kFolded;
+  return record.joint ? Rates::Traffic::kJoint : Rates::Traffic::kAlone;
+}
+
+bool HasLinksAlone(const ObjectRecord& record) {
+  return TrafficOf(record) == Rates::Traffic::kAlone;
+}
 
 // Somebody waits for another source than it had.
 bool SomebodyLost(const CopyTable& table) {
@@ -40,9 +45,10 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   if (HasLinksAlone(record) && knows_members)
     forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
-  std::optional<Measured> unequal;
+  std::optional<Measured> measured;
   if (by_rate && !record.table.forest()) {
-    unequal.emplace(nodes_, record.samples.OrEmpty(), options_.keeps_source);
+    measured.emplace(nodes_, record.samples.OrEmpty(),
+                     TrafficOf(record) == Rates::Traffic::kJoint ? &id : nullptr);
     record.slow_relays.reset();
   }
   const PassRules rules{.now = clock_.now(),
@@ -50,14 +56,15 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
                         .apart = apart_,
                         .knows_members = knows_members,
                         .fresh = fresh,
-                        .unequal = unequal};
+                        .measured = measured,
+                        .keeps = options_.keeps_source};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (ManyMayCome(record)) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
     record.gathers_until = clock_.now() + apart;
   }
-  if (unequal) selector.Improve();
+  if (measured) selector.Improve();
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
@@ -89,12 +96,12 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   return record.gathers_until > now;
 }
 
-// Of several objects, and of the parts of a reduction, no shard sees all that its links carry; but
-// nobody has a reason to cross twice.
+// Of the parts of a reduction no shard sees all that its links carry; but nobody has a reason to cross
+// twice.
 bool Passes::RatesCount(const ObjectRecord& record) const {
   if (record.table.group_count() > 1) return false;
   const bool flows = !record.table.grants().empty() || record.table.somebody_parked();
-  return flows && Rates::Count(record.table, nodes_, HasLinksAlone(record));
+  return flows && Rates::Count(record.table, nodes_, TrafficOf(record));
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {

@@ -20,6 +20,9 @@ constexpr int kFullClass = 20;
 // What a relay is seen to get may grow a little.
 constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
+// A move must bring so many times as much; where it frees a link for other objects, less.
+constexpr double kGains = kAlike;
+constexpr double kGainsJoint = 1.2;
 // A move costs a moment without bytes, of so many messages: it must save more.
 constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
@@ -32,11 +35,12 @@ int Steps(double most, double rate) {
 
 }  // namespace
 
-bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
-  if (!nodes.MayDiffer()) return false;
+bool Rates::Count(const CopyTable& table, const NodeTable& nodes, Traffic traffic) {
+  const bool joint = traffic == Traffic::kJoint && nodes.link_is_known();
+  if (!joint && !nodes.MayDiffer()) return false;
   double least = nodes.link().bytes_per_second;
   double most = 0;
-  bool differ = false;
+  bool differ = joint;
   const std::string* site = nullptr;
   for (const auto& [id, copy] : table.copies()) {
     const NodeRecord* node = nodes.Find(id);
@@ -47,18 +51,21 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
     least = most == 0 ? node->carries : std::min(least, node->carries);
     most = std::max(most, node->carries);
   }
-  differ |= alone && most > kAlike * least;
+  differ |= traffic == Traffic::kAlone && most > kAlike * least;
   return differ && static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 
-Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples)
-    : table_(table), move_(kMessagesOfAMove * nodes.link().latency) {
+Rates::Rates(const CopyTable& table, const Measured& measured)
+    : table_(table),
+      gains_(measured.joint != nullptr ? kGainsJoint : kGains),
+      move_(kMessagesOfAMove * measured.nodes.link().latency) {
+  const NodeTable& nodes = measured.nodes;
   double fastest = 0;
   for (const auto& [id, copy] : table.copies()) {
     if (const NodeRecord* node = nodes.Find(id)) fastest = std::max(fastest, node->carries);
   }
   if (fastest == 0) fastest = nodes.link().bytes_per_second;
-  for (const auto& [id, copy] : table.copies()) Note(id, copy, nodes, fastest);
+  for (const auto& [id, copy] : table.copies()) Note(id, copy, measured, fastest);
   std::map<std::string, std::uint32_t> sites;
   for (auto& [id, node] : nodes_) {
     const auto number = static_cast<std::uint32_t>(sites.size());
@@ -74,17 +81,21 @@ Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& 
     if (!node.needs_source) holders.push_back(id);
   }
   for (std::size_t i = 0; i < holders.size(); ++i) {
-    Share(holders[i], samples);
+    Share(holders[i], measured.samples);
     std::ranges::copy(of(holders[i]).serves, std::back_inserter(holders));
   }
 }
 
-void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest) {
-  const NodeRecord* known = nodes.Find(id);
-  const bool measured = known != nullptr && known->carries > 0;
+void Rates::Note(NodeId id, const Copy& copy, const Measured& measured, double fastest) {
+  const NodeRecord* known = measured.nodes.Find(id);
   Node node;
-  node.wants = measured ? known->carries : fastest;
-  node.sends = known != nullptr && known->sends > 0 ? known->sends : node.wants;
+  node.wants = known != nullptr && known->carries > 0 ? known->carries : fastest;
+  node.link = known != nullptr && known->sends > 0 ? known->sends : node.wants;
+  node.sends = node.link;
+  if (measured.joint != nullptr) {
+    node.wants /= measured.nodes.FetchesOf(id);
+    node.sends -= std::min(node.sends, measured.nodes.SentElsewhere(id, *measured.joint));
+  }
   node.rate_class =
       static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
   node.needs_source = !copy.final();
@@ -128,10 +139,10 @@ double Rates::Spare(const Node& holder, NodeId receiver) const {
   return std::max(spare, 0.0);
 }
 
-double Rates::Given(const Node& holder) const {
-  double given = 0;
-  for (const NodeId id : holder.serves) given += of(id).comes;
-  return given;
+double Rates::Taken(const Node& holder) const {
+  double taken = holder.link - holder.sends;
+  for (const NodeId id : holder.serves) taken += of(id).comes;
+  return taken;
 }
 
 double Rates::Expected(const Node& holder, NodeId receiver_id) const {
@@ -149,7 +160,7 @@ Rates::Offer Rates::OfferOf(NodeId holder_id, NodeId receiver_id) const {
   const double rate = Expected(holder, receiver_id);
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
-              .load = static_cast<int>(8 * Given(holder) / holder.sends),
+              .load = static_cast<int>(8 * Taken(holder) / holder.link),
               .hops = holder.hops};
   if (rate < kFull * receiver.wants) {
     offer.shortfall = kFullClass;
@@ -172,7 +183,7 @@ bool Rates::IsWorthAMove(NodeId receiver_id, NodeId holder_id) const {
   const Node& holder = of(holder_id);
   const double now = receiver.comes;
   const double then = Expected(holder, receiver_id);
-  if (then < kAlike * now) return false;
+  if (then < gains_ * now) return false;
   const auto missing = static_cast<double>(Missing(receiver_id));
   const double saves = missing / std::max(now, 0.05 * receiver.wants) - missing / then;
   return saves > kSaves + ToSeconds(move_);

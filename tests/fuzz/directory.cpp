@@ -227,7 +227,8 @@ class Members {
       case 18:
         return Tombstone{object, milliseconds(Small(40)), AVersion()};
       case 19:
-        return InventoryEnd{};
+        return Small(1) == 0 ? NodeEvent(InventoryEnd{})
+                             : NodeEvent(LinkUse{Small(3), {{object, Small(40)}}});
       case 20:
         return AnOpening(object);
       case 21:

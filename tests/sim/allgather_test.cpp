@@ -74,6 +74,19 @@ TEST(Allgather, TakesWhatEachNodeMustReceive) {
   }
 }
 
+// Those who ask one by one are moved to whose link others leave free (R103).
+TEST(Allgather, HeedsWhatOtherObjectsTakeOfALink) {
+  for (const Duration spread : {milliseconds(150), milliseconds(250)}) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      Options options = Asked(4, seed, spread);
+      options.size_bytes = 16_MiB;
+      sum += Gather(options).ratio() / 6;
+    }
+    EXPECT_LT(3 * sum, 3.25) << spread.count();
+  }
+}
+
 // Whatever a shard believes of the links before it knows them.
 TEST(Allgather, TakesAsLongWhileNothingIsMeasured) {
   for (const std::uint32_t nodes : {4u, 8u}) {

@@ -176,5 +176,64 @@ TEST_F(Unequal, WhoseLinkFellIsLeftByThoseBehindIt) {
   ExpectAmong("R2 <- S moved");
 }
 
+// R may get the object of S or of T, and other objects go over their links.
+class Shared : public Unequal {
+ protected:
+  Shared() {
+    for (const char* node : {"S", "T", "R"}) JoinAt(node, "", kFast);
+    joint_ = true;
+    // After so many reports a shard takes links for known.
+    protocol::Progress report{.object = other_, .version = {}};
+    report.bytes_per_second = kFast;
+    for (int i = 0; i < 20; ++i) Say("T", report);
+    Put("S").Get("T");
+    After(milliseconds(200));
+    Done("T").Get("R");
+    After(milliseconds(200));
+    Ignore();
+  }
+  std::string Source() { return state_->Find(object_)->transfers.at(0).from_name; }
+  std::string TheOther() { return Source() == "S" ? "T" : "S"; }
+  // R has so much, and 100 ms later so much more.
+  void Gets(std::uint64_t more) {
+    Has("R", Blocks(1_MiB));
+    After(milliseconds(100));
+    Has("R", Blocks(1_MiB + more));
+  }
+
+  const ObjectId other_ = ObjectId::FromName("another");
+};
+
+TEST_F(Shared, AReceiverLeavesAHolderThatSendsAnotherObject) {
+  const std::string moved = "R <- " + TheOther() + " moved";
+  Say(Source(), protocol::LinkUse{.fetches = 0, .sent = {{other_, kFast}}});
+  Gets(64_KiB);
+  ExpectAmong(moved);
+}
+
+// It is no other load.
+TEST_F(Shared, WhatAHolderSendsOfTheObjectItselfDoesNotCount) {
+  Say(Source(), protocol::LinkUse{.fetches = 0, .sent = {{object_, kFast}}});
+  Gets(2_MiB);
+  ExpectNotAmong("R <- " + TheOther() + " moved");
+}
+
+// It wants a third of its link for each.
+TEST_F(Shared, WhoFetchesThreeObjectsHasEnoughWithAThird) {
+  Say(Source(), protocol::LinkUse{.fetches = 0, .sent = {{other_, kFast * 2 / 3}}});
+  Say("R", protocol::LinkUse{.fetches = 3, .sent = {}});
+  Gets(768_KiB);
+  ExpectNotAmong("R <- " + TheOther() + " moved");
+}
+
+// However much it says: links carry no more than they do.
+TEST_F(Shared, WhatANodeSaysOfItsLoadIsBounded) {
+  Say("S", protocol::LinkUse{.fetches = 0xffffffff,
+                             .sent = {{other_, ~std::uint64_t{0}}, {other_, ~std::uint64_t{0}}}});
+  Say("R", protocol::LinkUse{.fetches = 0xffffffff, .sent = {}});
+  Gets(2_MiB);
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+}
+
 }  // namespace
 }  // namespace hoplite::planner
