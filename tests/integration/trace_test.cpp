@@ -1,12 +1,9 @@
 // What a node decided lately is told at its data port, whatever its main loop does.
 #include "wire/trace.h"
 
-#include <future>
-#include <memory>
 #include <span>
 
 #include <asio/io_context.hpp>
-#include <asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include <hoplite/config.h>
@@ -16,6 +13,7 @@
 #include "node/core/environment.h"
 #include "node/node.h"
 #include "testing/raw_peer.h"
+#include "testing/standstill.h"
 
 namespace hoplite {
 namespace {
@@ -47,13 +45,7 @@ TEST(NodeTrace, IsToldWhileTheMainLoopHangs) {
   peer.Send(wire::PeerHello(identity.cluster, NodeId{77}, identity.self));
   ASSERT_TRUE(peer.Next());
 
-  std::promise<void> hangs;
-  std::promise<void> goes_on;
-  asio::post(*main, [&] {
-    hangs.set_value();
-    goes_on.get_future().wait();
-  });
-  hangs.get_future().wait();
+  const test::Standstill standstill(*main);
   // A connection is there for the next question, too.
   for (int i = 0; i < 2; ++i) {
     peer.Send(wire::Frame{wire::TraceAsk{}});
@@ -63,7 +55,6 @@ TEST(NodeTrace, IsToldWhileTheMainLoopHangs) {
     const auto told = trace == nullptr ? std::nullopt : peer.Receive(trace->payload_bytes);
     EXPECT_TRUE(told && wire::DecodeTrace(*told));
   }
-  goes_on.set_value();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "net/tcp_transport.h"
+#include "testing/standstill.h"
 
 namespace hoplite::testing {
 
@@ -93,14 +94,7 @@ bool Cluster::has_session(NodeId node) {
 }
 
 std::shared_ptr<void> Cluster::StopDirectory() {
-  auto go_on = std::make_shared<std::promise<void>>();
-  std::promise<void> stopped;
-  asio::post(directory_thread_.loop(), [go_on = go_on->get_future().share(), &stopped] {
-    stopped.set_value();
-    go_on.wait();
-  });
-  stopped.get_future().wait();
-  return {go_on.get(), [go_on](void*) { go_on->set_value(); }};
+  return std::make_shared<test::Standstill>(directory_thread_.loop());
 }
 
 Result<protocol::ObjectView> Cluster::Find(const ObjectId& object) {

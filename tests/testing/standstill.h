@@ -1,21 +1,20 @@
-// Standstill: a node's loop held up from the constructor to the destructor, as by SIGSTOP.
+// Standstill: a loop held up from the constructor to the destructor, as by SIGSTOP.
 #pragma once
 
 #include <future>
 #include <memory>
 
+#include <asio/io_context.hpp>
 #include <asio/post.hpp>
-
-#include "testing/local_node.h"
 
 namespace hoplite::test {
 
 class Standstill {
  public:
-  explicit Standstill(LocalNode& node) {
+  explicit Standstill(asio::io_context& loop) {
     // What the loop waits for it keeps itself: this may be gone before the loop looks at it.
     const auto stands = std::make_shared<std::promise<void>>();
-    asio::post(node.operations().loop(), [stands, go_on = go_on_.get_future().share()] {
+    asio::post(loop, [stands, go_on = go_on_.get_future().share()] {
       stands->set_value();
       go_on.wait();
     });

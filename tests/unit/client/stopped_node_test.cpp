@@ -25,7 +25,7 @@ TEST(StoppedNode, DeadlinesHoldAlsoWhenItTakesNothingAndTheClientOutlivesIt) {
   LocalNode node;
   Client client = node.Worker();
   {
-    const Standstill standstill(node);
+    const Standstill standstill(node.operations().loop());
     for (int i = 0; i < 8; ++i) EXPECT_FALSE(PutWithin(client, 1ms));
     // The best of several, since the machine may be busy.
     auto best = steady_clock::duration::max();
@@ -51,7 +51,7 @@ TEST(StoppedNode, WhatItMissedIsToldWhenItGoesOn) {
   std::vector<Buffer> pins;
   for (int i = 0; i < 1000; ++i) pins.push_back(*client.Get(id));
   {
-    const Standstill standstill(node);
+    const Standstill standstill(node.operations().loop());
     pins.clear();  // a thousand messages that nobody answers
   }
   ASSERT_TRUE(client.Delete(id, {.timeout = 20s}));
@@ -63,7 +63,7 @@ TEST(StoppedNode, APutThatFoundNoRoomInTimeNeverHappens) {
   Client client = node.Worker();
   const ObjectId id = ObjectId::Random();
   {
-    const Standstill standstill(node);
+    const Standstill standstill(node.operations().loop());
     for (int i = 0; i < 8; ++i) EXPECT_FALSE(PutWithin(client, 1ms));
     EXPECT_FALSE(client.Put("late", {.id = id, .timeout = 1ms}));
   }
@@ -76,7 +76,7 @@ TEST(StoppedNode, WhoIsCalledWhenReadyIsCalledAtTheDeadline) {
   Client client = node.Worker();
   const std::vector<std::byte> bytes(1_MiB);
   std::atomic<int> called{0};
-  const Standstill standstill(node);
+  const Standstill standstill(node.operations().loop());
   const auto get = client.GetAsync(ObjectId::Random(), {.timeout = 100ms});
   const auto put = client.PutAsync(bytes, {.timeout = 100ms});
   get.OnReady([&] { ++called; });

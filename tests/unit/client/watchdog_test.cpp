@@ -23,7 +23,7 @@ constexpr auto kBound = kTimeout + 1s + 3s;
 class HungNodeTest : public AttachedTest {
  protected:
   // From here on the node's loop stands still.
-  void Hang() { standstill_.emplace(node_); }
+  void Hang() { standstill_.emplace(node_.operations().loop()); }
 
  private:
   std::optional<Standstill> standstill_;
