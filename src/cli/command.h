@@ -26,6 +26,7 @@ void AddStatus(CLI::App& app, Action& chosen);
 void AddInfo(CLI::App& app, Action& chosen);
 void AddWhy(CLI::App& app, Action& chosen);
 void AddTrace(CLI::App& app, Action& chosen);
+void AddTop(CLI::App& app, Action& chosen);
 void AddUp(CLI::App& app, Action& chosen);
 void AddDemo(CLI::App& app, Action& chosen);
 

@@ -143,7 +143,7 @@ ExitStatus Run(const std::vector<std::string>& arguments, std::ostream& out, std
   app.option_defaults()->always_capture_default();
   Action chosen;
   for (const AddCommand add : {AddDirectory, AddNode, AddPut, AddGet, AddDelete, AddReduce,
-                               AddStatus, AddInfo, AddWhy, AddTrace, AddUp, AddDemo}) {
+                               AddStatus, AddInfo, AddWhy, AddTrace, AddTop, AddUp, AddDemo}) {
     add(app, chosen);
   }
   for (const AddCommand add : more) add(app, chosen);

@@ -84,6 +84,9 @@ void ShardAnswer::AddObject() {
 void ShardAnswer::AddRest() {
   v1::ShardMessage message;
   message.mutable_status()->set_more(page_.page.more);
+  if (page_.page.more && page_.page.reached) {
+    message.mutable_status()->set_reached(std::string(page_.page.reached->view()));
+  }
   *message.mutable_status()->mutable_shard() = wire::ToProto(page_.shard);
   message.AppendToString(&bytes_);
   whole_ = true;

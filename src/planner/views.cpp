@@ -165,6 +165,21 @@ std::vector<ObjectView> DirectoryState::Objects() const {
   return views;
 }
 
+namespace {
+
+// On its way to somebody, being made, or waited for.
+bool IsUnderWay(const ObjectRecord& record, const std::vector<WaiterView>& told) {
+  const Waiting& waiting = record.waiting();
+  const auto incomplete = [](const auto& entry) {
+    return entry.second.listed && !entry.second.complete;
+  };
+  return !told.empty() || !record.table.grants().empty() || record.open_reduction() ||
+         !waiting.creates.empty() || !waiting.locates.empty() || record.table.somebody_parked() ||
+         std::ranges::any_of(record.table.copies(), incomplete);
+}
+
+}  // namespace
+
 ObjectPage DirectoryState::Objects(const PageRequest& request) const {
   const auto& objects = state_->books().objects.records();
   const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
@@ -172,7 +187,10 @@ ObjectPage DirectoryState::Objects(const PageRequest& request) const {
   ObjectPage page;
   std::size_t parts = 0;
   auto next = request.after ? objects.upper_bound(*request.after) : objects.begin();
-  for (; next != objects.end() && page.objects.size() < limit; ++next) {
+  std::size_t looks = 0;
+  for (; next != objects.end() && page.objects.size() < limit && looks < kMaxPageLooks;
+       page.reached = (next++)->first, ++looks) {
+    if (request.under_way && !IsUnderWay(next->second, told.Of(next->first))) continue;
     ObjectView view = View(state_->books(), next->first, next->second, told.Of(next->first));
     parts += view.holders.size() + view.transfers.size() + view.waiters.size() + view.slots.size();
     if (parts > kMaxPageParts && !page.objects.empty()) break;

@@ -217,6 +217,9 @@ struct StoreUsage {
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;
   std::uint64_t corrupt_blocks = 0;  // that failed their checksum on arrival, since its start
+  std::uint64_t received_bytes = 0;  // of objects, from and to other nodes, since its start
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t told_at_us = 0;  // by a clock of the node that only goes forward
 };
 
 // What a node waits for, and its shards can't see.

@@ -93,16 +93,19 @@ struct ShardView {
 
 // A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.
 inline constexpr std::uint32_t kMaxPageObjects = 1000;
+inline constexpr std::size_t kMaxPageLooks = 20'000;  // at objects, of which few may be drawn
 // Holders, transfers, waiters and slots together; an object that has more comes alone.
 inline constexpr std::size_t kMaxPageParts = 4000;
 
 struct PageRequest {
   std::optional<ObjectId> after;  // those behind it in the order of ids; none: from the first
   std::uint32_t limit = kMaxPageObjects;
+  bool under_way = false;  // only those on their way to somebody, being made, or waited for
 };
 struct ObjectPage {
   std::vector<ObjectView> objects;
-  bool more = false;  // there are objects behind the last one
+  std::optional<ObjectId> reached = {};  // the last one that was looked at; none: there was none
+  bool more = false;                     // there are objects behind that one
 };
 
 // A part of a shard's picture. Whoever wants all of it asks page after page, so the whole is not of

@@ -40,6 +40,9 @@ void WriteUsage(const protocol::StoreUsage& usage, v1::StoreUsage& to) {
   to.set_memory_bytes(usage.memory_bytes);
   to.set_used_bytes(usage.used_bytes);
   to.set_corrupt_blocks(usage.corrupt_blocks);
+  to.set_received_bytes(usage.received_bytes);
+  to.set_sent_bytes(usage.sent_bytes);
+  to.set_told_at_us(usage.told_at_us);
 }
 
 std::uint64_t Microseconds(Duration duration) {
@@ -111,7 +114,12 @@ Result<std::string> ReadMetadata(std::string& bytes) {
 }
 
 protocol::StoreUsage ReadUsage(const v1::StoreUsage& usage) {
-  return {usage.memory_bytes(), usage.used_bytes(), usage.corrupt_blocks()};
+  return {.memory_bytes = usage.memory_bytes(),
+          .used_bytes = usage.used_bytes(),
+          .corrupt_blocks = usage.corrupt_blocks(),
+          .received_bytes = usage.received_bytes(),
+          .sent_bytes = usage.sent_bytes(),
+          .told_at_us = usage.told_at_us()};
 }
 
 Result<protocol::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field) {

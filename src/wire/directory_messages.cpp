@@ -294,6 +294,7 @@ v1::StatusRequest ToProto(const protocol::PageRequest& page) {
   v1::StatusRequest message;
   if (page.after) message.set_after(std::string(page.after->view()));
   message.set_limit(page.limit);
+  message.set_under_way(page.under_way);
   return message;
 }
 
@@ -303,6 +304,7 @@ Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message) {
     TRY_ASSIGN(page.after, ReadObject(message.after()));
   }
   if (message.limit() > 0) page.limit = message.limit();
+  page.under_way = message.under_way();
   return page;
 }
 
@@ -317,6 +319,9 @@ Result<protocol::StatusPage> FromProto(const v1::StatusReply& message) {
     status.page.objects.push_back(std::move(one));
   }
   status.page.more = message.more();
+  if (!message.reached().empty()) {
+    TRY_ASSIGN(status.page.reached, ReadObject(message.reached()));
+  }
   status.shard = FromProto(message.shard());
   return status;
 }

@@ -1,8 +1,10 @@
 #include "node/shard/inventory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
+#include "base/clock.h"
 #include "directory/word_bytes.h"
 #include "node/core/held.h"
 #include "node/owners/owners.h"
@@ -84,7 +86,14 @@ DirectoryClient::Part Inventory::InlineBytes(std::size_t shard,
 
 protocol::StoreUsage Inventory::Usage() const {
   const store::StoreUsage usage = context_.store.usage();
-  return {usage.capacity_bytes, usage.used_bytes, context_.counters.corrupt_blocks};
+  const Counters& counters = context_.counters;
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Now().time_since_epoch());
+  return {.memory_bytes = usage.capacity_bytes,
+          .used_bytes = usage.used_bytes,
+          .corrupt_blocks = counters.corrupt_blocks,
+          .received_bytes = counters.bytes_received,
+          .sent_bytes = counters.bytes_sent,
+          .told_at_us = static_cast<std::uint64_t>(now.count())};
 }
 
 // Whether its bytes are to lie in that shard, too.

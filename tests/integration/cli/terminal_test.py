@@ -28,6 +28,9 @@ class Terminal:
         except OSError:  # Linux: the other end is closed
             pass
 
+    def type(self, keys):
+        os.write(self._own, keys.encode())
+
     def text(self):
         return b"".join(self._parts).decode()
 

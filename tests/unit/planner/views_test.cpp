@@ -96,6 +96,31 @@ TEST_F(PlannerViews, ObjectsOfManyHoldersMakeShortPages) {
   EXPECT_TRUE(page.more);
 }
 
+TEST_F(PlannerViews, APageHasOnlyWhatIsUnderWay) {
+  Put(30);
+  Join(2);
+  const ObjectId absent = ObjectId::FromName("nobody put it");
+  Say(2, Locate{.object = absent});
+  const ObjectId growing = ObjectId::FromName("growing");
+  Say(1, Create{growing, Layout::For(1 << 20), ""});
+  Plan();
+  std::set<ObjectId> shown;
+  for (const ObjectView& object : state_.Objects({.under_way = true}).objects) {
+    shown.insert(object.object);
+  }
+  EXPECT_EQ(shown, (std::set<ObjectId>{absent, growing}));
+}
+
+TEST_F(PlannerViews, APageLooksAtABoundedNumberOfObjects) {
+  Put(static_cast<int>(kMaxPageLooks) + 10);
+  for (int i = 0; i < 100; ++i) Plan();  // each time some of them
+  const ObjectPage first = state_.Objects({.under_way = true});
+  EXPECT_TRUE(first.objects.empty());
+  ASSERT_TRUE(first.more);
+  ASSERT_TRUE(first.reached);
+  EXPECT_FALSE(state_.Objects({.after = first.reached, .under_way = true}).more);
+}
+
 TEST_F(PlannerViews, TheShardCountsWhatItKeeps) {
   Put(30);
   EXPECT_EQ(state_.Shard().objects, 30U);

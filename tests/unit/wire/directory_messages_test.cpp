@@ -78,7 +78,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
                   RegisterCall{4, CompareAndSet{kVersion, "w", true}}},
       RegisterUse{kObject, 9, true, {}, RegisterContents{}, RegisterCall{4}},
       InventoryEnd{},
-      StoreUsage{1 << 30, 1 << 20, 7},
+      StoreUsage{1 << 30, 1 << 20, 7, 8, 9, 10},
       ToldWaits{{{kObject, "no memory is free"}, {kObject, ""}}},
       LinkUse{.fetches = 3, .sent = {{kObject, 12'500'000}, {kObject, 0}}},
       ReduceOpen{kObject, 5},
@@ -111,6 +111,30 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
 TEST(DirectoryMessages, ACreateKeepsItsNumber) {
   auto message = ToProto(NodeEvent{Create{.object = kObject, .layout = kLayout, .attempt = 7}});
   EXPECT_EQ(std::get<Create>(*FromProto(message)).attempt, 7u);
+}
+
+TEST(DirectoryMessages, WhatANodeTellsOfItselfKeepsItsFields) {
+  const auto message = ToProto(NodeEvent{StoreUsage{1, 2, 3, 4, 5, 6}});
+  const auto usage = std::get<StoreUsage>(*FromProto(message));
+  EXPECT_EQ(usage.memory_bytes, 1u);
+  EXPECT_EQ(usage.used_bytes, 2u);
+  EXPECT_EQ(usage.corrupt_blocks, 3u);
+  EXPECT_EQ(usage.received_bytes, 4u);
+  EXPECT_EQ(usage.sent_bytes, 5u);
+  EXPECT_EQ(usage.told_at_us, 6u);
+}
+
+TEST(DirectoryMessages, APageOfWhatIsUnderWayIsAskedForAndGoesOn) {
+  const protocol::PageRequest page{.after = kObject, .limit = 7, .under_way = true};
+  const auto read = FromProto(ToProto(page));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->after, kObject);
+  EXPECT_TRUE(read->under_way);
+  v1::StatusReply reply;
+  reply.set_reached(std::string(kObject.view()));
+  EXPECT_EQ(FromProto(reply)->page.reached, kObject);
+  reply.set_reached("short");
+  EXPECT_FALSE(FromProto(reply));
 }
 
 TEST(DirectoryMessages, WhoOwnsAnIdIsSaidWithANumber) {

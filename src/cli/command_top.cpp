@@ -1,0 +1,108 @@
+// hoplite top: one screen of what all nodes do and which objects are under way.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/top/terminal.h"
+#include "cli/top/top.h"
+
+namespace hoplite::cli {
+namespace {
+
+// The others are shown meanwhile.
+constexpr std::chrono::seconds kTopTimeout(2);
+
+struct TopArguments {
+  ObjectId id;  // all zero: every object
+  top::TopOptions top{.timeout = kTopTimeout};
+  bool once = false;
+  bool json = false;
+};
+
+Json NumberOrNull(const std::optional<std::uint64_t>& number) {
+  return number ? Json(*number) : Json();
+}
+
+Json ToJson(const top::NodeRow& row) {
+  return {{"name", row.name},
+          {"address", row.address},
+          {"trouble", row.trouble},
+          {"memory_bytes", row.memory_bytes},
+          {"used_bytes", row.used_bytes},
+          {"in_bytes_per_second", NumberOrNull(row.in_rate)},
+          {"out_bytes_per_second", NumberOrNull(row.out_rate)},
+          {"fetches", row.fetches},
+          {"waits", row.waits}};
+}
+
+// As `hoplite info --json` has it, with the rates.
+Json ToJson(const top::ObjectRow& row) {
+  Json object = cli::ToJson(row.object);
+  for (std::size_t i = 0; i < row.rates.size(); ++i) {
+    if (row.rates[i]) object["transfers"][i]["bytes_per_second"] = *row.rates[i];
+  }
+  return object;
+}
+
+Json ToJson(const top::Picture& picture) {
+  Json document{{"nodes", Json::array()},
+                {"objects", Json::array()},
+                {"object_count", picture.object_count},
+                {"remarks", picture.remarks}};
+  for (const top::NodeRow& row : picture.nodes) document["nodes"].push_back(ToJson(row));
+  for (const top::ObjectRow& row : picture.objects) document["objects"].push_back(ToJson(row));
+  if (!picture.followed) return document;
+  if (*picture.followed) {
+    document["followed"] = ToJson(**picture.followed);
+  } else {
+    document["followed"] = {{"error",
+                             {{"code", Name(picture.followed->error().code)},
+                              {"message", picture.followed->error().message}}}};
+  }
+  return document;
+}
+
+Result<void> PrintOnce(const TopArguments& options) {
+  TRY_ASSIGN(const top::Picture picture, top::LookOnce(options.top));
+  if (options.json) return Print(ToJson(picture));
+  std::string text;
+  for (const top::Line& line : top::Paint(picture, options.top.view, {})) text += line.text + '\n';
+  return Print(text);
+}
+
+Result<void> RunTop(const TopArguments& options) {
+  const bool live = !options.once && !options.json && top::Terminal::there();
+  return live ? top::ShowLive(options.top) : PrintOnce(options);
+}
+
+}  // namespace
+
+void AddTop(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand(
+      "top", "shows what all nodes do and which objects are under way, every second");
+  const auto options = std::make_shared<TopArguments>();
+  AddId(*command, "id", options->id, "follow this object: 40 hexadecimal digits, or name:TEXT");
+  AddAddresses(*command, "--directory", options->top.shards, "all directory shards in order")
+      ->required();
+  command->add_flag("--once", options->once,
+                    "print it once, as lines, after some two seconds; so without a terminal");
+  AddParsed(*command, "--sort", options->top.view.sort, top::ParseColumn,
+            "nodes by name, in, out, memory, fetches or waits")
+      ->type_name("COLUMN")
+      ->default_str("name");
+  AddAnswerTimeout(*command, options->top.timeout)->default_str("2s");
+  AddJson(*command, options->json);
+  command->callback([&chosen, options] {
+    if (options->id != ObjectId()) options->top.view.followed = options->id;
+    chosen = [options] { return RunTop(*options); };
+  });
+}
+
+}  // namespace hoplite::cli
