@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
+#include "cli/web/web_server.h"
 #include "directory/directory_server.h"
 
 namespace hoplite::cli {
@@ -24,6 +25,7 @@ struct DirectoryArguments {
   DirectoryConfig config;
   std::string admin;    // empty: there is no admin service
   std::string metrics;  // empty: nobody scrapes
+  std::string web;      // empty: there is no page
   pid_t parent = StopSignal::kNobody;
   bool json = false;
 };
@@ -36,16 +38,34 @@ Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments&
   return admin::AdminServer::Start({options.admin, options.config.shards, own}, shard.service());
 }
 
+Result<std::unique_ptr<web::WebServer>> StartWeb(const DirectoryArguments& options,
+                                                 const directory::DirectoryServer& shard) {
+  if (options.web.empty()) return std::unique_ptr<web::WebServer>();
+  auto server = web::WebServer::Start(options.web, shard.service());
+  if (server) return server;
+  return std::unexpected(Error(server.error().code, "--web: " + server.error().message));
+}
+
+// A port alone is one of this machine only.
+Result<std::string> ParseWebAddress(const std::string& text) {
+  const bool port = text.find(':') == std::string::npos;
+  const std::string address = port ? "127.0.0.1:" + text : text;
+  TRY(ParseHostPort(address));
+  return address;
+}
+
 Result<void> PrintReady(const std::string& address, const std::string& admin,
-                        const std::string& metrics, bool json) {
+                        const std::string& metrics, const std::string& web, bool json) {
   if (!json) {
     const std::string more = admin.empty() ? "" : fmt::format(", its admin service at {}", admin);
-    return Print(
-        fmt::format("directory is ready at {}{}{}\n", address, more, MetricsInWords(metrics)));
+    return Print(fmt::format("directory is ready at {}{}{}{}\n", address, more,
+                             MetricsInWords(metrics),
+                             web.empty() ? "" : fmt::format(", its page is at http://{}/", web)));
   }
   Json event = ReadyEvent("directory", "", address, "");
   if (!admin.empty()) event["admin"] = admin;
   if (!metrics.empty()) event["metrics"] = metrics;
+  if (!web.empty()) event["web"] = web;
   return Print(event);
 }
 
@@ -56,9 +76,11 @@ Result<void> RunDirectory(const DirectoryArguments& options) {
   TRY_ASSIGN(const auto shard, directory::DirectoryServer::Start(options.config));
   TRY_ASSIGN(auto admin, StartAdmin(options, *shard));
   TRY_ASSIGN(auto metrics, StartMetrics(options.metrics, [&] { return shard->metrics(); }));
+  TRY_ASSIGN(auto web, StartWeb(options, *shard));
   TRY(PrintReady(shard->address(), admin ? admin->address() : "", metrics ? metrics->address() : "",
-                 options.json));
+                 web ? web->address() : "", options.json));
   stop.Wait();
+  web.reset();
   metrics.reset();
   admin.reset();
   shard->Stop();
@@ -102,6 +124,9 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   AddAddress(*command, "--admin", options->admin,
              "where programs ask it by gRPC, in plain text; port 0 picks one");
   AddMetrics(*command, options->metrics);
+  AddParsed(*command, "--web", options->web, ParseWebAddress,
+            "where a browser shows what it knows, without a password; port 0 picks one")
+      ->type_name("[HOST:]PORT");
   AddExitWithParent(*command, options->parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {

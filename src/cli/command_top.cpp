@@ -1,15 +1,13 @@
 // hoplite top: one screen of what all nodes do and which objects are under way.
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/top/json.h"
+#include "cli/top/paint.h"
 #include "cli/top/terminal.h"
 #include "cli/top/top.h"
 
@@ -25,49 +23,6 @@ struct TopArguments {
   bool once = false;
   bool json = false;
 };
-
-Json NumberOrNull(const std::optional<std::uint64_t>& number) {
-  return number ? Json(*number) : Json();
-}
-
-Json ToJson(const top::NodeRow& row) {
-  return {{"name", row.name},
-          {"address", row.address},
-          {"trouble", row.trouble},
-          {"memory_bytes", row.memory_bytes},
-          {"used_bytes", row.used_bytes},
-          {"in_bytes_per_second", NumberOrNull(row.in_rate)},
-          {"out_bytes_per_second", NumberOrNull(row.out_rate)},
-          {"fetches", row.fetches},
-          {"waits", row.waits}};
-}
-
-// As `hoplite info --json` has it, with the rates.
-Json ToJson(const top::ObjectRow& row) {
-  Json object = cli::ToJson(row.object);
-  for (std::size_t i = 0; i < row.rates.size(); ++i) {
-    if (row.rates[i]) object["transfers"][i]["bytes_per_second"] = *row.rates[i];
-  }
-  return object;
-}
-
-Json ToJson(const top::Picture& picture) {
-  Json document{{"nodes", Json::array()},
-                {"objects", Json::array()},
-                {"object_count", picture.object_count},
-                {"remarks", picture.remarks}};
-  for (const top::NodeRow& row : picture.nodes) document["nodes"].push_back(ToJson(row));
-  for (const top::ObjectRow& row : picture.objects) document["objects"].push_back(ToJson(row));
-  if (!picture.followed) return document;
-  if (*picture.followed) {
-    document["followed"] = ToJson(**picture.followed);
-  } else {
-    document["followed"] = {{"error",
-                             {{"code", Name(picture.followed->error().code)},
-                              {"message", picture.followed->error().message}}}};
-  }
-  return document;
-}
 
 Result<void> PrintOnce(const TopArguments& options) {
   TRY_ASSIGN(const top::Picture picture, top::LookOnce(options.top));

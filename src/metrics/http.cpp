@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "metrics/exposition.h"
-
 namespace hoplite::metrics {
 namespace {
 
-constexpr std::string_view kPath = "/metrics";
+constexpr std::string_view kWords = "text/plain; charset=utf-8";
 
 // What stands before the first `separator`; `rest` is what stands behind it.
 std::string_view Cut(std::string_view& rest, char separator) {
@@ -17,50 +15,50 @@ std::string_view Cut(std::string_view& rest, char separator) {
   return part;
 }
 
-Verdict JudgeLine(std::string_view line) {
+Result<Request> NoRequest() {
+  return std::unexpected(Error(ErrorCode::kProtocol, "this is no request of HTTP/1"));
+}
+
+Result<Request> ReadLine(std::string_view line) {
   const std::string_view method = Cut(line, ' ');
   std::string_view target = Cut(line, ' ');
-  if (method.empty() || target.empty() || !line.starts_with("HTTP/1.")) return Verdict::kMalformed;
-  if (method != "GET" && method != "HEAD") return Verdict::kOtherMethod;
-  if (Cut(target, '?') != kPath) return Verdict::kElsewhere;
-  return method == "HEAD" ? Verdict::kHead : Verdict::kMetrics;
+  if (method.empty() || target.empty() || !line.starts_with("HTTP/1.")) return NoRequest();
+  const std::string_view path = Cut(target, '?');
+  return Request{std::string(method), std::string(path), std::string(target)};
+}
+
+}  // namespace
+
+std::optional<Result<Request>> ReadRequest(std::string_view begun) {
+  const std::size_t head = begun.find("\r\n\r\n");
+  if (head != std::string_view::npos) return ReadLine(begun.substr(0, begun.find('\r')));
+  if (begun.size() < kMaxHeadBytes) return std::nullopt;
+  return NoRequest();
 }
 
 std::string Answer(std::string_view status, std::string_view type, std::string_view body,
-                   std::string_view more = "") {
+                   std::string_view more) {
   return fmt::format(
       "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Connection: close\r\n\r\n{}",
       status, type, body.size(), more, body);
 }
 
-}  // namespace
-
-Verdict Judge(std::string_view begun) {
-  const std::size_t head = begun.find("\r\n\r\n");
-  if (head != std::string_view::npos) return JudgeLine(begun.substr(0, begun.find('\r')));
-  return begun.size() < kMaxHeadBytes ? Verdict::kUnfinished : Verdict::kMalformed;
+std::string AnswerTo(const Request& request, std::string_view status, std::string_view type,
+                     std::string_view body, std::string_view more) {
+  std::string answer = Answer(status, type, body, more);
+  if (request.method == "HEAD") answer.resize(answer.size() - body.size());
+  return answer;
 }
 
-std::string AnswerTo(Verdict verdict, std::string_view text) {
-  constexpr std::string_view kWords = "text/plain; charset=utf-8";
-  switch (verdict) {
-    case Verdict::kMetrics:
-      return Answer("200 OK", kContentType, text);
-    case Verdict::kHead: {
-      std::string answer = Answer("200 OK", kContentType, text);
-      answer.resize(answer.size() - text.size());
-      return answer;
-    }
-    case Verdict::kElsewhere:
-      return Answer("404 Not Found", kWords, "the metrics are at /metrics\n");
-    case Verdict::kOtherMethod:
-      return Answer("405 Method Not Allowed", kWords, "only GET and HEAD are answered\n",
-                    "Allow: GET, HEAD\r\n");
-    case Verdict::kUnfinished:
-    case Verdict::kMalformed:
-      break;
-  }
-  return Answer("400 Bad Request", kWords, "this is no request of HTTP/1\n");
+std::optional<std::string> Refusal(const Result<Request>& request) {
+  if (!request) return Answer("400 Bad Request", kWords, request.error().message + "\n");
+  if (request->method == "GET" || request->method == "HEAD") return std::nullopt;
+  return Answer("405 Method Not Allowed", kWords, "only GET and HEAD are answered\n",
+                "Allow: GET, HEAD\r\n");
+}
+
+std::string NotThere(std::string_view where) {
+  return Answer("404 Not Found", kWords, fmt::format("{}\n", where));
 }
 
 }  // namespace hoplite::metrics

@@ -1,13 +1,17 @@
-// As much of HTTP as a scrape needs: one request without a body, one answer, then the connection ends.
+// As much of HTTP as a scrape and a page need: one request without a body, one answer, then the
+// connection ends.
 //
-// Decides: when a request is whole, and what it is answered. Is told: all bytes that came so far. Must
-// never: ask for more than kMaxHeadBytes. Pure.
+// Decides: when a request is whole, and what is answered to those that are none. Is told: all bytes that came so far.
+// Must never: ask for more than kMaxHeadBytes. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include <hoplite/result.h>
 
 #include "base/units.h"
 
@@ -15,17 +19,24 @@ namespace hoplite::metrics {
 
 inline constexpr std::size_t kMaxHeadBytes = 8_KiB;
 
-enum class Verdict : std::uint8_t {
-  kUnfinished,  // more has to come
-  kMetrics,     // GET /metrics
-  kHead,        // HEAD /metrics: the same without a body
-  kElsewhere,   // another path
-  kOtherMethod,
-  kMalformed,  // no HTTP, or too long
+struct Request {
+  std::string method;
+  std::string path;
+  std::string query;  // behind the question mark, as it was sent
 };
+// None: more has to come. protocol: this is no request of HTTP/1, or it is too long.
+std::optional<Result<Request>> ReadRequest(std::string_view begun);
 
-Verdict Judge(std::string_view begun);
-// All bytes of the answer. `text`: the metrics.
-std::string AnswerTo(Verdict verdict, std::string_view text);
+// All bytes of an answer. `more`: further lines of the head, each with its end.
+std::string Answer(std::string_view status, std::string_view type, std::string_view body,
+                   std::string_view more = "");
+// The same to a request of this method: HEAD gets no body.
+std::string AnswerTo(const Request& request, std::string_view status, std::string_view type,
+                     std::string_view body, std::string_view more = "");
+// Why there is nothing else to answer: the request is none, or has another method than GET and HEAD;
+// none: neither.
+std::optional<std::string> Refusal(const Result<Request>& request);
+// Of what is not there; `where` says what is.
+std::string NotThere(std::string_view where);
 
 }  // namespace hoplite::metrics

@@ -16,12 +16,13 @@
 #include "base/threads.h"
 #include "base/try.h"
 #include "metrics/exposition.h"
-#include "metrics/scrape_port.h"
+#include "metrics/http.h"
+#include "metrics/http_port.h"
 
 namespace hoplite::metrics {
 namespace {
 
-constexpr std::size_t kDescriptors = 8 + kMaxScrapes;
+constexpr std::size_t kDescriptors = 8 + kMaxConnections;
 // A snapshot looks at every copy: whoever asks more often gets the last one.
 constexpr std::chrono::seconds kLasts(1);
 
@@ -36,12 +37,14 @@ class MetricsServer::Impl {
   const std::string& address() const { return address_; }
 
  private:
-  std::string Text();
+  net::Task<void> Answer(HttpPort::ExchangePtr exchange);
+  std::string AnswerTo(const Result<Request>& request);
+  const std::string& Text();
 
   const std::function<Metrics()> snapshot_;
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(loop_);
-  std::unique_ptr<ScrapePort> port_;
+  std::unique_ptr<HttpPort> port_;
   std::string text_;
   std::optional<Time> made_at_;
   std::string address_;
@@ -49,14 +52,28 @@ class MetricsServer::Impl {
 };
 
 Result<void> MetricsServer::Impl::Listen(const std::string& address) {
-  TRY_ASSIGN(port_, ScrapePort::Open(loop_, address, [this] { return Text(); }));
+  TRY_ASSIGN(port_, HttpPort::Open(loop_, address, [this](HttpPort::ExchangePtr exchange) {
+               return Answer(std::move(exchange));
+             }));
   address_ = port_->address();
   TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
   log::Info("metrics are served at {}", address_);
   return {};
 }
 
-std::string MetricsServer::Impl::Text() {
+// The thread, which is joined, outlives all of these.
+net::Task<void> MetricsServer::Impl::Answer(HttpPort::ExchangePtr exchange) {
+  const auto answer = std::make_shared<const std::string>(AnswerTo(exchange->request()));
+  co_await exchange->Send(answer);
+}
+
+std::string MetricsServer::Impl::AnswerTo(const Result<Request>& request) {
+  if (auto refusal = Refusal(request)) return *std::move(refusal);
+  if (request->path != "/metrics") return NotThere("the metrics are at /metrics");
+  return metrics::AnswerTo(*request, "200 OK", kContentType, Text());
+}
+
+const std::string& MetricsServer::Impl::Text() {
   const Time now = Now();
   if (!made_at_ || now - *made_at_ >= kLasts) {
     text_ = ToText(snapshot_());

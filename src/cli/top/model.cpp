@@ -29,6 +29,11 @@ std::string ShardText(std::size_t shard, std::size_t shards) {
   return shards == 1 ? "the directory" : fmt::format("shard {}", shard);
 }
 
+// As long as the columns of rates are.
+std::string NoSession(std::size_t shard, std::size_t shards) {
+  return shards == 1 ? "no session" : fmt::format("no session: shard {}", shard);
+}
+
 }  // namespace
 
 void Model::Look(Time now, const std::vector<ShardLook>& shards) {
@@ -60,7 +65,7 @@ Model::Nodes Model::LookAtNodes(Time now, const std::vector<ShardLook>& shards) 
       NodeRow& row = nodes[node.node.id];
       row.name = node.node.name;
       row.address = node.node.address;
-      if (!node.alive) row.trouble = "away from " + ShardText(i, shards.size());
+      if (!node.alive) row.trouble = NoSession(i, shards.size());
       NoteUsage(node.node.id, node.usage, now);
     }
   }

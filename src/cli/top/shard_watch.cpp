@@ -18,12 +18,17 @@ constexpr std::size_t kMostObjects = 2000;
 
 ShardWatch::ShardWatch(asio::io_context& loop, std::string address, Duration timeout,
                        Duration between, std::function<void()> told)
+    : ShardWatch(loop, directory::MakeTcpPort(loop, address), timeout, between, std::move(told)) {
+  look_.address = std::move(address);
+}
+
+ShardWatch::ShardWatch(asio::io_context& loop, std::unique_ptr<directory::ShardPort> port,
+                       Duration timeout, Duration between, std::function<void()> told)
     : timeout_(timeout),
       between_(between),
       tell_(std::move(told)),
-      port_(directory::MakeTcpPort(loop, address)),
+      port_(std::move(port)),
       pause_(loop) {
-  look_.address = std::move(address);
   AskForPage(std::nullopt);
 }
 

@@ -24,6 +24,9 @@ class ShardWatch {
   // timeout; the next one is asked so long after that.
   ShardWatch(asio::io_context& loop, std::string address, Duration timeout, Duration between,
              std::function<void()> told);
+  // The same by way of that port.
+  ShardWatch(asio::io_context& loop, std::unique_ptr<directory::ShardPort> port, Duration timeout,
+             Duration between, std::function<void()> told);
   ~ShardWatch();
   ShardWatch(const ShardWatch&) = delete;
   ShardWatch& operator=(const ShardWatch&) = delete;

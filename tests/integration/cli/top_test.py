@@ -66,7 +66,7 @@ class Once(TopTest):
         cluster = self.cluster(2)
         self.stop(cluster, 2)
         row = wait_until(lambda: self.rows(cluster)["n2"]["trouble"], "the row says so")
-        self.assertRegex(row, r"^(silent for \d+ s|away from the directory|lost \d+ s ago)$")
+        self.assertRegex(row, r"^(silent for \d+ s|no session|lost \d+ s ago)$")
         wait_until(lambda: re.search(r"(?m)^n2 +lost \d+ s ago", self.once(cluster)), "it is lost")
         self.assertEqual(self.rows(cluster)["n1"]["trouble"], "")
 
@@ -168,7 +168,7 @@ class OnTerminal(TopTest):
         with self.screen(cluster) as (terminal, process):
             self.see(terminal, r"(?m)^n2 ")
             self.stop(cluster, 2)
-            self.see(terminal, r"(?m)^n2 +(away|lost|silent)")
+            self.see(terminal, r"(?m)^n2 +(no session|lost|silent)")
             terminal.type("w")
             self.see(terminal, "sorted by waits")
             cluster.directory.process.send_signal(signal.SIGSTOP)

@@ -68,7 +68,7 @@ TEST_F(TopModel, ANodeThatIsAwayOrLostSaysSo) {
   Look(0s, {NodeAt(1, 1, 0, 0), away});
   away.alive = false;
   Look(1s, {NodeAt(1, 2, 0, 0), away});
-  EXPECT_EQ(Row(1).trouble, "away from the directory");
+  EXPECT_EQ(Row(1).trouble, "no session");
   Look(2s, {NodeAt(1, 3, 0, 0)});
   EXPECT_EQ(Row(1).name, "n2");
   EXPECT_EQ(Row(1).trouble, "lost 0 s ago");

@@ -1,6 +1,7 @@
 #include "metrics/http.h"
 
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,57 +11,52 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
-TEST(ScrapeRequest, IsJudgedOnceItsHeadIsWhole) {
+Result<Request> Read(std::string_view text) { return ReadRequest(text).value(); }
+
+TEST(HttpRequest, IsReadOnceItsHeadIsWhole) {
   const std::string request = "GET /metrics HTTP/1.1\r\nHost: n1\r\nAccept: */*\r\n\r\n";
   for (std::size_t bytes = 0; bytes < request.size(); ++bytes) {
-    EXPECT_EQ(Judge(request.substr(0, bytes)), Verdict::kUnfinished) << bytes;
+    EXPECT_FALSE(ReadRequest(request.substr(0, bytes))) << bytes;
   }
-  EXPECT_EQ(Judge(request), Verdict::kMetrics);
+  EXPECT_EQ(Read(request)->method, "GET");
+  EXPECT_EQ(Read(request)->path, "/metrics");
 }
 
-TEST(ScrapeRequest, MayHaveAQueryAndAskForTheHeadOnly) {
-  EXPECT_EQ(Judge("GET /metrics?name=x HTTP/1.0\r\n\r\n"), Verdict::kMetrics);
-  EXPECT_EQ(Judge("HEAD /metrics HTTP/1.1\r\n\r\n"), Verdict::kHead);
+TEST(HttpRequest, MayHaveAQuery) {
+  const auto request = Read("GET /metrics?name=x HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(request->path, "/metrics");
+  EXPECT_EQ(request->query, "name=x");
 }
 
-TEST(ScrapeRequest, ThatIsForSomethingElseIsTold) {
-  EXPECT_EQ(Judge("GET / HTTP/1.1\r\n\r\n"), Verdict::kElsewhere);
-  EXPECT_EQ(Judge("GET /metricsx HTTP/1.1\r\n\r\n"), Verdict::kElsewhere);
-  EXPECT_EQ(Judge("POST /metrics HTTP/1.1\r\n\r\n"), Verdict::kOtherMethod);
-}
-
-TEST(ScrapeRequest, ThatIsNoneIsMalformed) {
+TEST(HttpRequest, ThatIsNoneIsRefused) {
   for (const char* text : {"\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n",
                            "GET /metrics HTTP/2\r\n\r\n", " /metrics HTTP/1.1\r\n\r\n"}) {
-    EXPECT_EQ(Judge(text), Verdict::kMalformed) << text;
+    EXPECT_FALSE(Read(text)) << text;
+    EXPECT_THAT(Refusal(Read(text)).value(), StartsWith("HTTP/1.1 400 "));
   }
-  EXPECT_EQ(Judge(std::string(kMaxHeadBytes - 1, 'x')), Verdict::kUnfinished);
-  EXPECT_EQ(Judge(std::string(kMaxHeadBytes, 'x')), Verdict::kMalformed);
+  EXPECT_FALSE(ReadRequest(std::string(kMaxHeadBytes - 1, 'x')));
+  EXPECT_FALSE(Read(std::string(kMaxHeadBytes, 'x')));
 }
 
-TEST(ScrapeAnswer, SaysItsLengthAndEndsTheConnection) {
-  const std::string answer = AnswerTo(Verdict::kMetrics, "a 1\n");
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4;"));
+TEST(HttpRequest, OnlyGetsAndHeadsAreAnswered) {
+  EXPECT_FALSE(Refusal(Read("GET / HTTP/1.1\r\n\r\n")));
+  EXPECT_FALSE(Refusal(Read("HEAD / HTTP/1.1\r\n\r\n")));
+  EXPECT_THAT(Refusal(Read("POST / HTTP/1.1\r\n\r\n")).value(), StartsWith("HTTP/1.1 405 "));
+}
+
+TEST(HttpAnswer, SaysItsLengthAndEndsTheConnection) {
+  const std::string answer = AnswerTo({"GET", "/", ""}, "200 OK", "text/plain", "a 1\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"));
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 4\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\nConnection: close\r\n\r\na 1\n"));
 }
 
-TEST(ScrapeAnswer, ToHeadHasTheLengthWithoutTheBody) {
-  const std::string answer = AnswerTo(Verdict::kHead, "a 1\n");
+TEST(HttpAnswer, ToHeadHasTheLengthWithoutTheBody) {
+  const std::string answer = AnswerTo({"HEAD", "/", ""}, "200 OK", "text/plain", "a 1\n");
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 4\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
-}
-
-TEST(ScrapeAnswer, ToAnythingElseHasNoMetrics) {
-  for (const Verdict verdict :
-       {Verdict::kElsewhere, Verdict::kOtherMethod, Verdict::kMalformed, Verdict::kUnfinished}) {
-    const std::string answer = AnswerTo(verdict, "a 1\n");
-    EXPECT_THAT(answer, StartsWith("HTTP/1.1 4"));
-    EXPECT_THAT(answer, Not(HasSubstr("a 1")));
-  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "metrics/http.h"
-#include "metrics/scrape_port.h"
+#include "metrics/http_port.h"
 
 namespace hoplite::metrics {
 namespace {
@@ -79,7 +79,7 @@ TEST_F(MetricsServerTest, ForAnythingElseTheMemberIsNotAsked) {
 
 TEST_F(MetricsServerTest, ConnectionsThatSayNothingKeepNobodyOut) {
   std::vector<tcp::socket> silent;
-  for (std::size_t i = 0; i < 3 * kMaxScrapes; ++i) silent.push_back(Connect());
+  for (std::size_t i = 0; i < 3 * kMaxConnections; ++i) silent.push_back(Connect());
   EXPECT_THAT(Ask(kScrape), EndsWith("\nscrapes 1\n"));
   // The oldest had to go.
   EXPECT_EQ(ReadAll(silent.front()), "");

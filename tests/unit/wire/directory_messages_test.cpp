@@ -114,7 +114,7 @@ TEST(DirectoryMessages, ACreateKeepsItsNumber) {
 }
 
 TEST(DirectoryMessages, WhatANodeTellsOfItselfKeepsItsFields) {
-  const auto message = ToProto(NodeEvent{StoreUsage{1, 2, 3, 4, 5, 6}});
+  auto message = ToProto(NodeEvent{StoreUsage{1, 2, 3, 4, 5, 6}});
   const auto usage = std::get<StoreUsage>(*FromProto(message));
   EXPECT_EQ(usage.memory_bytes, 1u);
   EXPECT_EQ(usage.used_bytes, 2u);

@@ -1,0 +1,225 @@
+#include "cli/web/web_server.h"
+
+#include <chrono>
+#include <list>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/exhaustion.h"
+#include "base/log.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "cli/output.h"
+#include "cli/top/json.h"
+#include "cli/top/model.h"
+#include "cli/top/shard_watch.h"
+#include "cli/web/page.h"
+#include "cli/web/same_process_port.h"
+#include "client/from_views.h"
+#include "metrics/http_port.h"
+
+namespace hoplite::cli::web {
+namespace {
+
+using metrics::HttpPort;
+using metrics::Request;
+
+constexpr std::size_t kDescriptors = 8 + metrics::kMaxConnections;
+constexpr const char* kWhat = "the port of the page";
+constexpr std::chrono::seconds kBetween(1);
+constexpr std::chrono::seconds kAnswersWithin(2);
+// So much is drawn by a browser, and read by a person.
+constexpr std::size_t kMostObjects = 100;
+constexpr std::size_t kMostBytes = 1024 * 1024;
+
+// Nothing that the page did not bring itself runs in it, and nobody frames it.
+constexpr std::string_view kSafety =
+    "Content-Security-Policy: default-src 'none'; connect-src 'self'; "
+    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n";
+constexpr std::string_view kJson = "application/json; charset=utf-8";
+
+std::string EventOf(top::Picture picture) {
+  const std::size_t under_way = picture.objects.size();
+  picture.objects.resize(std::min(under_way, kMostObjects));
+  for (;;) {
+    Json document = top::ToJson(picture);
+    document["under_way"] = under_way;
+    std::string event = "data: " + AsLine(document) + "\n\n";
+    if (event.size() <= kMostBytes || picture.objects.empty()) return event;
+    picture.objects.resize(picture.objects.size() / 2);
+  }
+}
+
+std::string ObjectJson(const Result<protocol::ObjectView>& found) {
+  if (found) return AsLine(cli::ToJson(client::ToObjectInfo(*found)));
+  return AsLine(
+      Json{{"error", {{"code", Name(found.error().code)}, {"message", found.error().message}}}});
+}
+
+std::shared_ptr<const std::string> Shared(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+}  // namespace
+
+// All but the constructor and address() on the server's thread, which outlives every task.
+class WebServer::Impl {
+ public:
+  explicit Impl(std::shared_ptr<directory::DirectoryService> shard) : shard_(std::move(shard)) {}
+  ~Impl();
+
+  Result<void> Listen(const std::string& address);
+  const std::string& address() const { return address_; }
+
+ private:
+  net::Task<void> Serve(HttpPort::ExchangePtr exchange);
+  net::Task<void> ShowPictures(HttpPort::ExchangePtr exchange);
+  net::Task<void> ShowObject(HttpPort::ExchangePtr exchange, ObjectId object);
+  void Watch();
+  void Draw();
+
+  const std::shared_ptr<directory::DirectoryService> shard_;
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(loop_);
+  std::unique_ptr<HttpPort> port_;
+  std::unique_ptr<directory::ShardPort> objects_;
+  std::list<HttpPort::ExchangePtr> viewers_;
+  std::unique_ptr<top::ShardWatch> watch_;  // while there are viewers
+  top::Model model_;
+  std::shared_ptr<const std::string> event_;
+  std::string address_;
+  std::thread thread_;
+};
+
+Result<void> WebServer::Impl::Listen(const std::string& address) {
+  objects_ = std::make_unique<SameProcessPort>(loop_, shard_);
+  TRY_ASSIGN(port_, HttpPort::Open(loop_, address, [this](HttpPort::ExchangePtr exchange) {
+               return Serve(std::move(exchange));
+             }));
+  address_ = port_->address();
+  TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
+  log::Info("the page is served at {}", address_);
+  return {};
+}
+
+// Also of one that could not listen.
+WebServer::Impl::~Impl() {
+  if (!thread_.joinable()) return;
+  asio::post(loop_, [this] {
+    port_->Close();
+    objects_->Stop();
+    watch_.reset();
+    stay_.reset();
+  });
+  thread_.join();
+}
+
+net::Task<void> WebServer::Impl::Serve(HttpPort::ExchangePtr exchange) {
+  if (auto refusal = metrics::Refusal(exchange->request())) {
+    co_await exchange->Send(Shared(*std::move(refusal)));
+    co_return;
+  }
+  const Request& request = *exchange->request();
+  constexpr std::string_view kId = "id=";
+  if (request.path == "/events") {
+    co_await ShowPictures(exchange);
+  } else if (request.path == "/object" && request.query.starts_with(kId)) {
+    const auto object = ObjectId::Parse(request.query.substr(kId.size()));
+    if (object) {
+      co_await ShowObject(exchange, *object);
+    } else {
+      co_await exchange->Send(Shared(metrics::AnswerTo(
+          request, "400 Bad Request", "text/plain; charset=utf-8", object.error().message)));
+    }
+  } else if (request.path == "/") {
+    co_await exchange->Send(
+        Shared(metrics::AnswerTo(request, "200 OK", "text/html; charset=utf-8", Page(), kSafety)));
+  } else {
+    co_await exchange->Send(Shared(metrics::NotThere("the page is at /")));
+  }
+}
+
+net::Task<void> WebServer::Impl::ShowPictures(HttpPort::ExchangePtr exchange) {
+  bool goes_on = co_await exchange->Send(
+      Shared("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+             "Connection: close\r\n\r\n"));
+  viewers_.push_back(exchange);
+  Watch();
+  std::shared_ptr<const std::string> shown;
+  while (goes_on && exchange->open()) {
+    if (event_ != nullptr && event_ != shown) {
+      shown = event_;
+      goes_on = co_await exchange->Send(shown);
+    } else {
+      co_await exchange->Wait(kNever);
+    }
+  }
+  viewers_.remove(exchange);
+}
+
+net::Task<void> WebServer::Impl::ShowObject(HttpPort::ExchangePtr exchange, ObjectId object) {
+  const auto found = std::make_shared<std::optional<Result<protocol::ObjectView>>>();
+  objects_->Find(object, kAnswersWithin, [found, exchange](Result<protocol::ObjectView> view) {
+    *found = std::move(view);
+    exchange->Wake();
+  });
+  const Time deadline = Now() + kAnswersWithin;
+  while (!*found && exchange->open() && Now() < deadline) co_await exchange->Wait(deadline);
+  if (!*found) {
+    *found = std::unexpected(Error(ErrorCode::kTimeout, "the shard did not answer in time"));
+  }
+  const Request& request = *exchange->request();
+  co_await exchange->Send(
+      Shared(metrics::AnswerTo(request, "200 OK", kJson, ObjectJson(**found), kSafety)));
+}
+
+void WebServer::Impl::Watch() {
+  if (watch_ != nullptr) return;
+  model_ = {};
+  event_.reset();
+  for (const Recorded& decision : shard_->Decisions()) {
+    if (decision.what == Decided::kNodeLost) model_.Remember(decision.text, decision.when);
+  }
+  watch_ =
+      std::make_unique<top::ShardWatch>(loop_, std::make_unique<SameProcessPort>(loop_, shard_),
+                                        kAnswersWithin, kBetween, [this] { Draw(); });
+}
+
+void WebServer::Impl::Draw() {
+  if (viewers_.empty()) {
+    // This is called by what ends here.
+    return asio::post(loop_, [this] {
+      if (viewers_.empty()) watch_.reset();
+    });
+  }
+  model_.Look(Now(), {watch_->look()});
+  event_ = Shared(EventOf(model_.picture()));
+  for (const auto& viewer : viewers_) viewer->Wake();
+}
+
+Result<std::unique_ptr<WebServer>> WebServer::Start(
+    const std::string& listen, std::shared_ptr<directory::DirectoryService> shard) {
+  TRY(RequireDescriptors(kDescriptors, kWhat));
+  TRY(RequireThreads(1, kWhat));
+  TRY_ASSIGN(std::unique_ptr<Impl> impl, OrExhausted(kWhat, [&] {
+               return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(std::move(shard)));
+             }));
+  TRY(OrExhausted(kWhat, [&] { return impl->Listen(listen); }));
+  return std::unique_ptr<WebServer>(new WebServer(std::move(impl)));
+}
+
+WebServer::WebServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WebServer::~WebServer() = default;
+
+const std::string& WebServer::address() const { return impl_->address(); }
+
+}  // namespace hoplite::cli::web
