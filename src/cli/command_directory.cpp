@@ -49,7 +49,7 @@ Result<std::unique_ptr<web::WebServer>> StartWeb(const DirectoryArguments& optio
 // A port alone is one of this machine only.
 Result<std::string> ParseWebAddress(const std::string& text) {
   const bool port = text.find(':') == std::string::npos;
-  const std::string address = port ? "127.0.0.1:" + text : text;
+  std::string address = port ? "127.0.0.1:" + text : text;
   TRY(ParseHostPort(address));
   return address;
 }

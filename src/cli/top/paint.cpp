@@ -291,9 +291,8 @@ Lines Head(const Picture& picture) {
 }
 
 Line Foot(const View& view) {
-  if (view.followed) return {"Esc all objects   up/down scroll   q quit", Style::kHeading};
-  return {fmt::format("sorted by {}: n name  i in  o out  m memory  f fetches  w waits  r turn   "
-                      "up/down, Enter follow an object   q quit",
+  if (view.followed) return {"Esc all objects | up/down scroll | q quit", Style::kHeading};
+  return {fmt::format("sorted by {} | n i o m f w sort, r turn | up/down, Enter follow | q quit",
                       Name(view.sort)),
           Style::kHeading};
 }

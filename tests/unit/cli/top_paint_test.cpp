@@ -67,7 +67,7 @@ objects under way|
 > 001122334455     1.0 GiB  1 complete, 1 on the way: 25 %,|
       n1 ─▶ n2 25 %|
 |
-sorted by in: n name  i in  o out  m memory  f fetches  w wa|
+sorted by in | n i o m f w sort, r turn | up/down, Enter fol|
 )");
 }
 
