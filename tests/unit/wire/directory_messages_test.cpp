@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "message_checks.h"
-#include "wire/give.h"
 
 namespace hoplite::wire {
 namespace {
@@ -435,24 +434,6 @@ TEST(HostileActions, EveryField) {
   ExpectNamed<v1::NodeAction>(
       ToProto(NodeAction{Location{kObject, kVersion, NodeId{1}, "n", LocationKind::kGone}}),
       {{"kind", [](auto& m) { m.mutable_location()->set_kind(5); }}});
-}
-
-TEST(Give, ComesBackAsItWas) {
-  const InlineObject given{kObject, kVersion, "f4", Bytes("bytes"), {}, 9};
-  const std::string message = EncodeGive(given);
-  const auto back = DecodeGive(std::as_bytes(std::span(message)));
-  ASSERT_TRUE(back) << back.error().ToString();
-  EXPECT_EQ(EncodeGive(*back), message);
-  EXPECT_EQ(back->number, 9U);
-}
-
-TEST(Give, IsNothingElse) {
-  const auto why = [](const std::string& bytes) {
-    return DecodeGive(std::as_bytes(std::span(bytes))).error().message;
-  };
-  EXPECT_THAT(why("junk"), ::testing::HasSubstr("no message"));
-  EXPECT_THAT(why(ToProto(NodeAction{Recall{kObject, kVersion}}).SerializeAsString()),
-              ::testing::HasSubstr("without bytes"));
 }
 
 TEST(HostileHello, EveryField) {
