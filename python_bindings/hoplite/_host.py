@@ -53,14 +53,14 @@ class Host:
         arguments = self.node_arguments(node, directory, memory, name)
         return Daemon(lambda: arguments, self.log(log))
 
-    def node_arguments(self, node: str, directory: str, memory: str, name: str) -> list[str]:
-        """Of the program, for such a node."""
+    def node_arguments(self, node: str, directory: str | None, memory: str, name: str) -> list[str]:
+        """Of the program, for such a node; its directory (None) may still have to be added."""
         socket = self.socket(node)
         socket.parent.mkdir(parents=True, exist_ok=True)
         return [
             "node",
             f"--cluster={self.cluster}",
-            f"--directory={directory}",
+            *([] if directory is None else [f"--directory={directory}"]),
             f"--listen={any_port(self.address)}",
             f"--socket={socket}",
             f"--memory={memory}",

@@ -21,7 +21,8 @@ distributed = pytest.importorskip(
 import dask  # noqa: E402 - where there is distributed
 import hoplite.dask  # noqa: E402 - needs Dask
 from hoplite._host import Host  # noqa: E402
-from hoplite.dask import _node, _share  # noqa: E402
+from hoplite._host_node import folder  # noqa: E402
+from hoplite.dask import _share  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 # Of the node, and a key that has no room in it.
@@ -110,7 +111,7 @@ def name(client: Any) -> str:
 
 def socket(client: Any) -> Path:
     """Of the host's node."""
-    host = Host(name(client), "127.0.0.1", _node.folder(), Path())
+    host = Host(name(client), "127.0.0.1", folder("dask"), Path())
     return host.socket("127.0.0.1")
 
 

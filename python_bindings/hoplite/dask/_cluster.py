@@ -18,8 +18,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from hoplite._core import ObjectId
 from hoplite._daemon import Daemon
 from hoplite._host import Host
+from hoplite._host_node import HostNode, folder
 from hoplite.dask import _share
-from hoplite.dask._node import HostNode, folder
 from hoplite.dask._share import Share
 from hoplite.dask._version import warn_if_other
 from hoplite.errors import HopliteError, InvalidArgumentError
@@ -90,7 +90,7 @@ class DirectoryPlugin(SchedulerPlugin):
     async def start(self, scheduler: Any) -> None:
         """When it returns nodes find it. UnavailableError: it does not start, and why."""
         self._logs = Path(tempfile.mkdtemp(prefix="hoplite-dask-"))
-        host = Host(self.cluster, get_address_host(scheduler.address), folder(), self._logs)
+        host = Host(self.cluster, get_address_host(scheduler.address), folder("dask"), self._logs)
         self._daemon = host.keep_directory(
             lambda: self.address or None, "directory", f"--orphan-grace={GRACE}"
         )
@@ -129,8 +129,8 @@ class NodePlugin(WorkerPlugin):
         share = _share.here()
         if share is None:
             address = get_address_host(worker.address)
-            host = Host(self.cluster, address, folder(), Path(worker.local_directory))
-            node = HostNode(host, self.directory, self.memory)
+            host = Host(self.cluster, address, folder("dask"), Path(worker.local_directory))
+            node = HostNode(host, self.directory, self.memory, "dask")
             client = await asyncio.to_thread(node.attach)
             share = _share.here()  # since: of another worker on this loop
             if share is None:

@@ -1,0 +1,152 @@
+"""The cluster of a group: that of ``$HOPLITE_SOCKET``, or one that its ranks start."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from dataclasses import astuple, dataclass
+from multiprocessing import util
+from typing import Any
+
+from hoplite import Client, _client, _program
+from hoplite._core import ObjectId
+from hoplite._host import Host, any_port
+from hoplite._host_node import HostNode, folder, once_known, ready
+from hoplite.errors import InvalidArgumentError, UnavailableError
+
+RUNTIME = "torch"
+# Of each host's node, unless HOPLITE_MEMORY says another.
+MEMORY = "1GiB"
+# A node that reads its directory's address before it runs. The directory comes first, and ends with
+# the node: both go on for the other ranks if the process that started them dies.
+LATER = 'read -r directory && exec "$0" "$@" --directory="$directory"'
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cluster that ranks have started: its name, and its directory's HOST:PORT."""
+
+    cluster: str
+    directory: str
+
+
+# Those of this process; each client keeps the node of this host.
+_joined: dict[Place, Client] = {}
+
+
+def socket_of(store: Any, rank: int) -> str:
+    """Where this rank attaches to a node of the group's cluster. Rank 0 says by the `store` which
+    cluster that is, and starts it if it has to. UnavailableError: no node starts, and why.
+    InvalidArgumentError: this rank's node is of another cluster."""
+    if rank != 0:
+        return _hear(store)
+    try:
+        path, place = _own(store)
+        with once_known(_client.connect(path)) as client:
+            said = {"id": client.cluster_id, "place": None if place is None else astuple(place)}
+    except Exception as error:
+        store.set("cluster", json.dumps({"error": str(error)}))
+        raise
+    store.set("cluster", json.dumps(said))
+    return path
+
+
+def _own(store: Any) -> tuple[str, Place | None]:
+    named = os.environ.get("HOPLITE_SOCKET")
+    if named:
+        return named, None
+    if not _joined:
+        _start(_own_address(store))
+    place, client = next(iter(_joined.items()))
+    return client._socket, place
+
+
+def _hear(store: Any) -> str:
+    said = json.loads(store.get("cluster"))
+    if "error" in said:
+        raise UnavailableError(f"rank 0 has no node: {said['error']}")
+    named = os.environ.get("HOPLITE_SOCKET")
+    if not named and said["place"] is None:
+        raise InvalidArgumentError(
+            "HOPLITE_SOCKET is set where rank 0 is, but not here: set it for all ranks, or for none"
+        )
+    path = named or _join(Place(*said["place"]))
+    with once_known(_client.connect(path)) as client:
+        if client.cluster_id != said["id"]:
+            raise InvalidArgumentError(f"the node at {path} is of another cluster than rank 0's")
+    return path
+
+
+def _join(place: Place) -> str:
+    """The socket of this host's node, which is started if there is none."""
+    if place not in _joined:
+        address = _address_towards(place.directory.rpartition(":")[0].strip("[]"))
+        node = HostNode(_host(place.cluster, address), place.directory, _memory(), RUNTIME)
+        _joined[place] = node.attach()
+    return _joined[place]._socket
+
+
+def _start(address: str) -> None:
+    """A new cluster: its directory, and this host's node."""
+    cluster = f"torch-{ObjectId.random().hex()[:16]}"
+    host = _host(cluster, address)
+    log = host.log("node")
+    waiting = HostNode(host, "", _memory(), RUNTIME).arguments(None)
+    with log.open("ab") as errors:
+        node = subprocess.Popen(
+            ["sh", "-c", LATER, _program.path(), *waiting, "--json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            process_group=0,
+        )
+        assert node.stdin is not None
+        with node.stdin:  # closed without an address it ends, and the directory with it
+            directory = _program.start(
+                "directory",
+                f"--cluster={cluster}",
+                f"--listen={any_port(address)}",
+                "--recovery-window=0ms",
+                f"--exit-with-parent={node.pid}",
+                stderr=errors,
+                with_parent=False,
+            )
+            place = Place(cluster, ready(directory, log)["address"])
+            node.stdin.write(place.directory.encode() + b"\n")
+        ready(node, log)
+    _joined[place] = HostNode(host, place.directory, _memory(), RUNTIME).attach()
+
+
+def _host(cluster: str, address: str) -> Host:
+    """Its node's log goes with this process, unless that is killed."""
+    sockets = folder(RUNTIME)
+    host = Host(cluster, address, sockets, sockets / cluster)
+    host.logs.mkdir(exist_ok=True)
+    util.Finalize(None, shutil.rmtree, (host.logs, True), exitpriority=0)
+    return host
+
+
+def _memory() -> str:
+    return os.environ.get("HOPLITE_MEMORY", MEMORY)
+
+
+def _own_address(store: Any) -> str:
+    """At which other hosts reach this one: from which it reaches the host of torch's store."""
+    while hasattr(store, "underlying_store"):
+        store = store.underlying_store
+    there = getattr(store, "host", None) or os.environ.get("MASTER_ADDR") or socket.gethostname()
+    return _address_towards(there)
+
+
+def _address_towards(host: str) -> str:
+    """UnavailableError: nothing is known of that host."""
+    try:
+        kind, _, _, _, place = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(kind, socket.SOCK_DGRAM) as probe:
+            probe.connect(place)  # sends nothing
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise UnavailableError(f"no way to the host {host}: {error}") from error

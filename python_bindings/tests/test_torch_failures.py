@@ -1,0 +1,115 @@
+"""Ranks of torch.distributed that die, or leave, and hosts without a node."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hoplite import LocalCluster
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+import torch_ranks
+from torch_ranks import HEARD_IN, Rank, run
+
+
+def raised(rank: Rank) -> str:
+    return str(rank.answer()["raised"])
+
+
+@pytest.mark.parametrize("case", ["large_allreduce", "small_allreduce", "barrier", "receive"])
+def test_a_rank_that_dies_is_named_at_once(
+    cluster: LocalCluster, tmp_path: Path, case: str
+) -> None:
+    """The last rank of three has not come to what the others wait for."""
+    with torch_ranks.ranks(3, tmp_path, cluster) as ranks:
+        run(ranks, "joined")
+        for rank in ranks[:2]:
+            rank.tell(case)
+        time.sleep(0.2)
+        ranks[2].kill()
+        died = time.monotonic()
+        for rank in ranks[:2]:
+            assert "rank 2 has died" in raised(rank)
+            assert time.monotonic() - died < HEARD_IN
+            rank.tell("small_allreduce")  # nor does it go on later
+            assert "rank 2 has died" in raised(rank)
+
+
+def test_a_rank_that_dies_in_the_middle_leaves_nobody_waiting(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    """The others have the sum or hear of it, and hear of it at the next call."""
+    with torch_ranks.ranks(3, tmp_path, cluster) as ranks:
+        run(ranks, "joined")
+        for rank in ranks:
+            rank.tell("large_allreduce")
+        time.sleep(0.03)
+        ranks[2].kill()
+        for rank in ranks[:2]:
+            said = rank.answer(HEARD_IN)
+            assert "gave" in said or "rank 2 has died" in said["raised"]
+            rank.tell("barrier")
+            assert "rank 2 has died" in raised(rank)
+
+
+def test_a_rank_that_ends_when_it_is_done_disturbs_nobody(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    """What it has put is read later; but what needs it raises."""
+    with torch_ranks.ranks(3, tmp_path, cluster) as ranks:
+        run(ranks, "send_and_reduce")
+        ranks[2].end()
+        ranks[2].join()
+        run(ranks[:2], "read_late")
+        for case in ("large_allreduce", "receive"):
+            for rank in ranks[:2]:
+                rank.tell(case)
+            for rank in ranks[:2]:
+                assert "rank 2 has left the group" in raised(rank)
+
+
+def test_a_rank_that_leaves_too_early_is_named(cluster: LocalCluster, tmp_path: Path) -> None:
+    with torch_ranks.ranks(3, tmp_path, cluster) as ranks:
+        run(ranks, "joined")
+        for rank in ranks[:2]:
+            rank.tell("barrier")
+        time.sleep(0.2)
+        ranks[2].end()
+        for rank in ranks[:2]:
+            assert "rank 2 has left the group" in raised(rank)
+
+
+def test_ranks_start_what_their_host_lacks(tmp_path: Path) -> None:
+    """One node and one directory, which go on when the rank dies that has started them."""
+    with torch_ranks.ranks(3, tmp_path, None, "hoplite") as ranks:
+        run(ranks, "large_allreduce")
+        (cluster,) = set(run(ranks, "cluster"))
+        assert [line.split()[1] for line in processes(cluster)] == ["node", "directory"]
+        for rank in ranks[1:]:
+            rank.tell("barrier")
+        time.sleep(0.2)
+        ranks[0].kill()
+        for rank in ranks[1:]:
+            assert "rank 0 has died" in raised(rank)
+    torch_ranks.until(lambda: not processes(cluster), "its processes have ended")
+
+
+def processes(cluster: str) -> list[str]:
+    """Of that cluster, the oldest first: their programs."""
+    listed = subprocess.run(
+        ["ps", "-wweo", "args", "--sort=start_time"], capture_output=True, text=True, check=True
+    )
+    return [line for line in listed.stdout.splitlines() if f"--cluster={cluster}" in line]
+
+
+def test_ranks_of_two_clusters_do_not_join(cluster: LocalCluster, tmp_path: Path) -> None:
+    with LocalCluster(nodes=1) as other:
+        store = tmp_path / "store"
+        sockets = [cluster.socket(0), other.socket(0), None]
+        ranks = [Rank(k, 3, store, "hoplite", socket) for k, socket in enumerate(sockets)]
+        assert "is of another cluster than rank 0's" in raised(ranks[1])
+        assert "HOPLITE_SOCKET is set where rank 0 is, but not here" in raised(ranks[2])
+        for rank in ranks:
+            rank.kill()

@@ -1,0 +1,93 @@
+"""The back end of torch.distributed: each collective at three ranks, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from hoplite import LocalCluster
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+import torch_ranks
+from torch_ranks import Rank, run
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[LocalCluster]:
+    with LocalCluster(nodes=3, memory="128MiB") as three:
+        yield three
+
+
+@pytest.fixture(scope="module")
+def three(nodes: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Rank]]:
+    """Ranks, each with a node of its own."""
+    with torch_ranks.ranks(3, tmp_path_factory.mktemp("ranks"), nodes) as ranks:
+        yield ranks
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("reductions", "movements", "splits", "layouts", "objects", "later", "messages"),
+        *("coalesced", "functions", "subgroups", "again"),
+    ],
+)
+def test_every_rank_gets_what_it_should(three: list[Rank], case: str) -> None:
+    run(three, case)
+
+
+def test_a_thousand_collectives_leave_nothing(three: list[Rank], nodes: LocalCluster) -> None:
+    run(three, "joined")
+    with nodes.connect(0) as probe:
+        before = {one.id for one in probe.status(timeout=30).objects}
+        run(three, "thousand")
+        torch_ranks.until(
+            lambda: {one.id for one in probe.status(timeout=30).objects} <= before,
+            "the objects of a group that was destroyed are gone",
+        )
+
+
+def test_what_can_not_travel_is_refused_in_words(three: list[Rank]) -> None:
+    words = [
+        *("torch.complex64: complex ones travel as", "a tensor on meta: only tensors in the proc"),
+        *("torch.sparse_coo: neither sparse", "AVG of torch.int32 tensors", "bitwise and of torch"),
+        *("mean of torch.bool", "has 1 tensors, but the group has 3", "3 times 2 of torch.float32"),
+        "4 rows, which do not split evenly among 3 ranks",
+    ]
+    for said in run(three, "refused"):
+        assert all(map(re.search, words, said)), said
+
+
+def test_tensors_that_differ_raise_at_every_rank(three: list[Rank]) -> None:
+    said = run(three, "differing")
+    for of_rank in said:
+        differ = (
+            r"rank.* is float(32|64) \(\d+,\), but (the object|rank \d) is float(32|64) \(\d+,\)"
+        )
+        assert all(re.search(differ, one) for one in of_rank), of_rank
+    assert "rank 1 is float32 (50000,)" in said[2][3]
+    assert "tensor for rank 1 is float32 (4,), but the object is float32 (3,)" in said[2][0]
+
+
+def test_what_has_no_room_raises_at_every_rank(three: list[Rank]) -> None:
+    for said in run(three, "too_large"):
+        assert all("128.0 MiB" in one for one in said), said
+
+
+def test_timeouts_name_who_was_missing(three: list[Rank]) -> None:
+    said, *_ = run(three, "late")
+    for of_collective in said[:3]:
+        assert "timed out: 0.3 s were not enough for ranks 1, 2" in of_collective
+    assert "not enough for rank 2" in said[3]
+    assert "timed out: not done after 0.1 s" in said[4]
+
+
+def test_without_torch_the_error_says_what_to_install() -> None:
+    program = "import sys; sys.modules['torch'] = None; import hoplite.torch"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "hoplite.torch needs PyTorch: pip install 'torch==2.13.0'" in ended.stderr
