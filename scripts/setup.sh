@@ -7,7 +7,7 @@ packages=(
   clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19  # compiler, lint, sanitizers
   cmake ninja-build ccache git
   libasio-dev libboost-dev libcli11-dev libfmt-dev libspdlog-dev libhwy-dev libxxhash-dev
-  nlohmann-json3-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc prometheus-cpp-dev
+  nlohmann-json3-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc prometheus-cpp-dev libssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev                                # tests, benchmarks
   g++-12 g++-11 clang-14 shellcheck                                         # consumer tests, lint
   python3 python3-dev python3-venv                                          # Python package, lint, benchmark driver

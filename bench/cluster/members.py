@@ -18,13 +18,14 @@ def cluster(bed, program, memory, folder, words=lambda number: ()):
     """One client of a node on each host; words: what else the node of that number is told."""
     processes, clients = [], []
     try:
-        directory, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0",
-                                                       "--recovery-window=0", "--json"))
+        directory, ready = started(bed.control.command(program, "directory", "--insecure",
+                                                       f"--listen={bed.control.address}:0", "--recovery-window=0",
+                                                       "--json"))
         processes.append(directory)
         for number, host in enumerate(bed.hosts):
             socket = f"{folder}/{number}.sock"
-            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={memory}",
-                                           f"--directory={ready['address']}", f"--socket={socket}", "--json",
+            node, _ = started(host.command(program, "node", "--insecure", f"--listen={host.address}:0",
+                                           f"--memory={memory}", f"--directory={ready['address']}", f"--socket={socket}", "--json",
                                            *words(number)))
             processes.append(node)
             clients.append(hoplite.connect(socket))

@@ -121,7 +121,8 @@ class Cluster:
 
     def _start_shards(self):
         self._shards = [
-            subprocess.Popen(host.command(self._programs / "hoplite", "directory", "--listen", f"{host.address}:{PORT}",
+            subprocess.Popen(host.command(self._programs / "hoplite", "directory", "--insecure", "--listen",
+                                          f"{host.address}:{PORT}",
                                           "--shards", self._addresses),
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             for host in self._hosts[:SHARDS]]

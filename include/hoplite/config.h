@@ -1,5 +1,5 @@
 // Settings of a node and of a directory shard: plain values with defaults. The library reads no
-// environment, and no files but a shard's state_file. (`= {}` lets who names only some members compile without a warning.)
+// environment, and no files but a shard's state_file and those of SecurityConfig. (`= {}` lets who names only some members compile without a warning.)
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,29 @@
 #include <hoplite/result.h>
 
 namespace hoplite {
+
+// How the members of a cluster recognize each other, and hide what they send: the same way on all of
+// them. Certificates prove the role, too; a secret is simpler. Both give TLS 1.3 on every
+// connection between members. The files are read again when they change.
+struct HOPLITE_EXPORT SecurityConfig {
+  // PEM files: the authority's certificates, this member's certificate (and those between it and the
+  // authority), and its private key, which others on the host must not be able to read. All or none.
+  std::string tls_ca = {};
+  std::string tls_cert = {};
+  std::string tls_key = {};
+  // Instead of certificates: a file with the secret of the cluster, at least 16 bytes, which others on
+  // the host must not be able to read.
+  std::string secret_file = {};
+  // Without certificates and secret a member listens on loopback only, unless this is set: then
+  // everybody who reaches its port may read and change all objects.
+  bool insecure = false;
+
+  // Whether members prove to each other who they are.
+  bool secured() const { return !tls_cert.empty() || !secret_file.empty(); }
+  // Whether the fields make sense together; reads no file.
+  //   invalid_argument  a field is missing, or one too many: names it
+  Result<void> Validate() const;
+};
 
 // Of Node::Start.
 struct HOPLITE_EXPORT NodeConfig {
@@ -66,6 +89,8 @@ struct HOPLITE_EXPORT NodeConfig {
   // connections (one for each object, two for a large one) and leaves the link idle more often when
   // objects are small; higher shares it so finely that streams look stalled.
   std::uint32_t max_fetches = 64;
+  // How it recognizes the other members.
+  SecurityConfig security = {};
 
   // Whether a node could be started with this.
   //   invalid_argument  a field is wrong: names it, and what it should be
@@ -122,6 +147,8 @@ struct HOPLITE_EXPORT DirectoryConfig {
   // Bytes of answers that may wait for one node; while there are more, what it says waits. Less
   // bounds what a slow node costs the shard; more lets it ask for more at once.
   std::uint64_t session_queue_bytes = std::uint64_t{64} * 1024 * 1024;
+  // How it recognizes the nodes.
+  SecurityConfig security = {};
 
   // Whether a shard could be started with this.
   //   invalid_argument  a field is wrong: names it, and what it should be

@@ -61,6 +61,20 @@ Result<void> CheckOwnPlace(const std::string& listen, const std::vector<std::str
 
 }  // namespace
 
+Result<void> SecurityConfig::Validate() const {
+  const bool all = !tls_ca.empty() && !tls_cert.empty() && !tls_key.empty();
+  const bool some = !tls_ca.empty() || !tls_cert.empty() || !tls_key.empty();
+  if (some && !all) {
+    const char* missing = tls_ca.empty() ? "tls_ca" : tls_cert.empty() ? "tls_cert" : "tls_key";
+    return std::unexpected(
+        Bad(std::string(missing) + ": tls_ca, tls_cert and tls_key are needed together"));
+  }
+  if (some && !secret_file.empty()) {
+    return std::unexpected(Bad("secret_file: give either it or certificates, not both"));
+  }
+  return {};
+}
+
 Result<void> NodeConfig::Validate() const {
   constexpr std::uint64_t kLeastMemory = 1_MiB;
   if (directory.empty()) return std::unexpected(Bad("directory: at least one address is needed"));
@@ -71,6 +85,7 @@ Result<void> NodeConfig::Validate() const {
                                ", since peers can't connect to that"));
   }
   TRY(CheckAdvertised(advertise));
+  TRY(security.Validate());
   if (memory_bytes == 0) return std::unexpected(Bad("memory_bytes: must be given"));
   if (memory_bytes < kLeastMemory) {
     return std::unexpected(Bad("memory_bytes: " + FormatExactSize(memory_bytes) +
@@ -98,6 +113,7 @@ Result<void> DirectoryConfig::Validate() const {
   TRY(CheckAddress("listen", listen));
   for (const std::string& shard : shards) TRY(CheckAddress("shards", shard));
   TRY(CheckOwnPlace(listen, shards));
+  TRY(security.Validate());
   TRY(CheckName("cluster", cluster));
   TRY(CheckPositive("heartbeat", heartbeat));
   TRY(CheckPositive("lease", lease));

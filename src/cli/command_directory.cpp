@@ -17,6 +17,7 @@
 #include "cli/stop_signal.h"
 #include "cli/web/web_server.h"
 #include "directory/directory_server.h"
+#include "net/open_door.h"
 
 namespace hoplite::cli {
 namespace {
@@ -34,6 +35,7 @@ struct DirectoryArguments {
 Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments& options,
                                                        const directory::DirectoryServer& shard) {
   if (options.admin.empty()) return std::unique_ptr<admin::AdminServer>();
+  TRY(net::RequireNoPlainDoor(options.admin, options.config.security, "--admin"));
   const std::string own = options.config.shards.empty() ? shard.address() : options.config.listen;
   return admin::AdminServer::Start({options.admin, options.config.shards, own}, shard.service());
 }
@@ -123,6 +125,7 @@ void AddDirectory(CLI::App& app, Action& chosen) {
       ->default_str(FormatSize(config.session_queue_bytes));
   AddAddress(*command, "--admin", options->admin,
              "where programs ask it by gRPC, in plain text; port 0 picks one");
+  AddMemberSecurity(*command, config.security);
   AddMetrics(*command, options->metrics);
   AddParsed(*command, "--web", options->web, ParseWebAddress,
             "where a browser shows what it knows, without a password; port 0 picks one")

@@ -185,6 +185,7 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "objects that come in at a time, the others wait in order")
       ->type_name("N")
       ->capture_default_str();
+  AddMemberSecurity(*command, config.security);
   AddMetrics(*command, options->metrics);
   AddExitWithParent(*command, options->parent);
   AddDuration(*command, "--exit-when-idle", options->exit_when_idle,

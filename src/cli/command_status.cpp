@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/stop_signal.h"
 #include "cli/timeouts.h"
+#include "net/security.h"
 
 namespace hoplite::cli {
 namespace {
@@ -29,6 +30,7 @@ constexpr std::uint64_t kListed = 100;
 
 struct StatusArguments {
   std::vector<std::string> directory;
+  SecurityConfig security;
   std::string socket;
   Duration timeout = kAnswerTimeout;
   bool watch = false;
@@ -40,7 +42,9 @@ struct StatusArguments {
 
 Result<ClusterStatus> Look(const StatusArguments& options) {
   if (!options.directory.empty()) {
-    return StatusOfDirectory(options.directory, options.timeout, options.max_objects());
+    TRY_ASSIGN(const net::SecurityPtr security,
+               net::Security::Load(options.security, net::TlsRole::kNode, std::nullopt));
+    return StatusOfDirectory(options.directory, security, options.timeout, options.max_objects());
   }
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
@@ -92,13 +96,15 @@ void AddStatus(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<StatusArguments>();
   AddAddresses(*command, "--directory", options->directory,
                "ask all shards themselves, without a node");
+  AddSecurity(*command, options->security);
   AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   command->add_flag("--watch", options->watch, "every second, until Ctrl-C");
   command->add_flag("--all", options->all,
                     fmt::format("list every object, not the first {} only; --json does", kListed));
   AddJson(*command, options->json);
-  command->callback([&chosen, options] {
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, options->security.Validate());
     chosen = [options] { return options->watch ? Watch(*options) : PrintOnce(*options); };
   });
 }

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
+#include "net/security.h"
 
 namespace hoplite::cli {
 namespace {
@@ -26,6 +27,7 @@ struct TraceArguments {
   ObjectId id;  // all zero: every object
   std::vector<std::string> directory;
   std::string cluster;
+  SecurityConfig security;
   std::string output;
   Duration timeout = kTraceTimeout;
   bool json = false;
@@ -65,7 +67,9 @@ Json ToJson(const std::vector<MemberTrace>& members) {
 }
 
 Result<void> RunTrace(const TraceArguments& options) {
-  const auto members = AskForTraces(options.directory, options.cluster, options.timeout);
+  TRY_ASSIGN(const net::SecurityPtr security,
+             net::Security::Load(options.security, net::TlsRole::kNode, std::nullopt));
+  const auto members = AskForTraces(options.directory, options.cluster, security, options.timeout);
   const auto answers = [](const MemberTrace& member) { return member.decisions.has_value(); };
   if (std::ranges::none_of(members, answers)) {
     return std::unexpected(
@@ -90,9 +94,13 @@ void AddTrace(CLI::App& app, Action& chosen) {
   command->add_option("--output", options->output, "\"-\" is standard output")
       ->type_name("FILE")
       ->required();
+  AddSecurity(*command, options->security);
   AddAnswerTimeout(*command, options->timeout);
   AddJson(*command, options->json);
-  command->callback([&chosen, options] { chosen = [options] { return RunTrace(*options); }; });
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, options->security.Validate());
+    chosen = [options] { return RunTrace(*options); };
+  });
 }
 
 }  // namespace hoplite::cli

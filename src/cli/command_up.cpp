@@ -98,6 +98,7 @@ void AddUp(CLI::App& app, Action& chosen) {
   AddSize(*command, "--memory", options->cluster.memory_bytes, "of each node")->required();
   AddAddress(*command, "--admin", options->cluster.admin,
              "where programs ask the directory by gRPC, in plain text; port 0 picks one");
+  AddSecretFile(*command, options->cluster.security);
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunUp(*options); }; });
 }

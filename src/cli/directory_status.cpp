@@ -31,10 +31,10 @@ void AddNode(const NodeStatus& node, std::vector<NodeStatus>& nodes) {
 // Asks one shard for page after page; each page has the timeout for itself.
 class ShardQuestions {
  public:
-  ShardQuestions(std::string address, Duration timeout)
+  ShardQuestions(std::string address, net::SecurityPtr security, Duration timeout)
       : address_(std::move(address)),
         timeout_(timeout),
-        port_(directory::MakeTcpPort(loop_, address_)) {}
+        port_(directory::MakeTcpPort(loop_, address_, std::move(security))) {}
   ~ShardQuestions() { port_->Stop(); }
 
   Result<protocol::StatusPage> Ask(const protocol::PageRequest& page) {
@@ -83,12 +83,13 @@ Result<void> AddObjects(ShardQuestions& questions, std::uint64_t max_objects,
 
 }  // namespace
 
-Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards, Duration timeout,
+Result<ClusterStatus> StatusOfDirectory(const std::vector<std::string>& shards,
+                                        const net::SecurityPtr& security, Duration timeout,
                                         std::uint64_t max_objects) {
   ClusterStatus status;
   std::optional<Error> lacks;  // the first
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {
-    ShardQuestions questions(shards[shard], timeout);
+    ShardQuestions questions(shards[shard], security, timeout);
     const Result<void> added = AddObjects(questions, max_objects, status);
     if (added) continue;
     if (!client::LacksOne(added.error())) return std::unexpected(added.error());

@@ -53,8 +53,10 @@ net::Task<Decisions> AskNode(std::shared_ptr<net::Transport> transport, net::Ide
 
 class Asker {
  public:
-  Asker(const std::string& cluster, std::size_t shards, Duration timeout)
-      : self_{directory::ClusterId(cluster, shards), RandomNodeId()}, timeout_(timeout) {}
+  Asker(const std::string& cluster, std::size_t shards, net::SecurityPtr security, Duration timeout)
+      : self_{directory::ClusterId(cluster, shards), RandomNodeId()},
+        security_(std::move(security)),
+        timeout_(timeout) {}
 
   std::vector<MemberTrace> Ask(const std::vector<std::string>& shards) {
     for (const std::string& address : shards) AskShard(address);
@@ -68,7 +70,7 @@ class Asker {
  private:
   void AskShard(const std::string& address) {
     const std::size_t place = Add(fmt::format("shard {}", traces_.size()));
-    ports_.push_back(directory::MakeTcpPort(loop_, address));
+    ports_.push_back(directory::MakeTcpPort(loop_, address, security_));
     open_ += 2;
     ports_.back()->Status({.after = {}, .limit = 1}, timeout_,
                           [this](const Result<protocol::StatusPage>& page) {
@@ -78,7 +80,8 @@ class Asker {
                             Ended();
                           });
     questions_.push_back(std::make_unique<directory::TraceQuestion>(
-        loop_, address, timeout_, [this, place](Decisions said) { Told(place, std::move(said)); }));
+        loop_, address, security_, timeout_,
+        [this, place](Decisions said) { Told(place, std::move(said)); }));
   }
 
   std::vector<protocol::NodeInfo> ByName() const {
@@ -115,10 +118,11 @@ class Asker {
   }
 
   const net::Identity self_;
+  const net::SecurityPtr security_;
   const Duration timeout_;
   asio::io_context loop_;
-  const std::shared_ptr<net::Transport> transport_ =
-      std::make_shared<net::TcpTransport>(std::vector<asio::io_context*>{&loop_});
+  const std::shared_ptr<net::Transport> transport_ = std::make_shared<net::TcpTransport>(
+      std::vector<asio::io_context*>{&loop_}, net::TcpOptions{.security = security_});
   std::vector<std::unique_ptr<directory::ShardPort>> ports_;
   std::vector<std::unique_ptr<directory::TraceQuestion>> questions_;
   std::map<NodeId, protocol::NodeInfo> nodes_;
@@ -129,8 +133,9 @@ class Asker {
 }  // namespace
 
 std::vector<MemberTrace> AskForTraces(const std::vector<std::string>& shards,
-                                      const std::string& cluster, Duration timeout) {
-  return Asker(cluster, shards.size(), timeout).Ask(shards);
+                                      const std::string& cluster, const net::SecurityPtr& security,
+                                      Duration timeout) {
+  return Asker(cluster, shards.size(), security, timeout).Ask(shards);
 }
 
 }  // namespace hoplite::cli

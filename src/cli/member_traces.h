@@ -8,6 +8,7 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
+#include "net/security.h"
 #include "wire/trace.h"
 
 namespace hoplite::cli {
@@ -20,6 +21,7 @@ struct MemberTrace {
 // Asks all shards and, of the nodes that any shard knows, the data port, at once. Shards first. Takes
 // the timeout for the shards' answers, and once more for the nodes'.
 std::vector<MemberTrace> AskForTraces(const std::vector<std::string>& shards,
-                                      const std::string& cluster, Duration timeout);
+                                      const std::string& cluster, const net::SecurityPtr& security,
+                                      Duration timeout);
 
 }  // namespace hoplite::cli

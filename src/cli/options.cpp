@@ -143,6 +143,29 @@ CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
       ->allow_extra_args(false);
 }
 
+void AddSecurity(CLI::App& app, SecurityConfig& target) {
+  app.add_option("--tls-ca", target.tls_ca,
+                 "certificates of the authority of the cluster's members")
+      ->type_name("FILE");
+  app.add_option("--tls-cert", target.tls_cert,
+                 "this member's certificate; `hoplite certs` makes all")
+      ->type_name("FILE");
+  app.add_option("--tls-key", target.tls_key, "its private key")->type_name("FILE");
+  AddSecretFile(app, target);
+}
+
+void AddSecretFile(CLI::App& app, SecurityConfig& target) {
+  app.add_option("--secret-file", target.secret_file,
+                 "a secret that all members have, instead of certificates")
+      ->type_name("FILE");
+}
+
+void AddMemberSecurity(CLI::App& app, SecurityConfig& target) {
+  AddSecurity(app, target);
+  app.add_flag("--insecure", target.insecure,
+               "let everybody in who reaches its ports: for networks that are trusted");
+}
+
 CLI::Option* AddSocket(CLI::App& app, std::string& target) {
   target = DefaultSocketPath();
   return app.add_option("--socket", target, "the node's Unix socket")

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <hoplite/config.h>
 #include <hoplite/object_id.h>
 
 #include "base/text.h"
@@ -49,6 +50,13 @@ CLI::Option* AddAddress(CLI::App& app, const std::string& flags, std::string& ta
 // HOST:PORT[,HOST:PORT...]
 CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
                           std::vector<std::string>& targets, const std::string& help);
+
+// --tls-ca, --tls-cert, --tls-key and --secret-file of who talks to members.
+void AddSecurity(CLI::App& app, SecurityConfig& target);
+// The secret alone.
+void AddSecretFile(CLI::App& app, SecurityConfig& target);
+// Certificates, the secret, and --insecure of a member.
+void AddMemberSecurity(CLI::App& app, SecurityConfig& target);
 
 // --socket PATH, else HOPLITE_SOCKET, else the default that node, put and get share.
 CLI::Option* AddSocket(CLI::App& app, std::string& target);

@@ -20,7 +20,7 @@ Result<ProcessCluster> ProcessCluster::Start(const ProcessClusterOptions& option
   std::vector<std::string> arguments{"directory",         "--listen", "127.0.0.1:0",
                                      "--recovery-window", "0",        "--json"};
   if (!options.admin.empty()) arguments.insert(arguments.end(), {"--admin", options.admin});
-  TRY_ASSIGN(ChildProcess directory, ChildProcess::StartSelf(std::move(arguments)));
+  TRY_ASSIGN(ChildProcess directory, StartMember(std::move(arguments), options));
   ProcessCluster cluster(options, stop, std::move(folder), std::move(directory));
   TRY_ASSIGN(const Json ready, cluster.WaitUntilReady(cluster.directory_, "the directory"));
   cluster.directory_address_ = ready["address"];
@@ -51,6 +51,13 @@ Result<ChildProcess> ProcessCluster::StartNode(const std::string& name,
     arguments.insert(arguments.end(),
                      {"--rate", fmt::format("{}bit", options_.rate_bytes_per_second * 8)});
   }
+  return StartMember(std::move(arguments), options_);
+}
+
+Result<ChildProcess> ProcessCluster::StartMember(std::vector<std::string> arguments,
+                                                 const ProcessClusterOptions& options) {
+  const std::string& secret = options.security.secret_file;
+  if (!secret.empty()) arguments.insert(arguments.end(), {"--secret-file", secret});
   return ChildProcess::StartSelf(std::move(arguments));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <hoplite/config.h>
 #include <hoplite/result.h>
 
 #include "cli/child_process.h"
@@ -20,6 +21,7 @@ namespace hoplite::cli {
 struct ProcessClusterOptions {
   std::uint64_t memory_bytes = 0;           // of each node
   std::uint64_t rate_bytes_per_second = 0;  // of each node, each direction; 0: no limit
+  SecurityConfig security = {};             // a secret, of all members
   std::string admin = {};                   // where programs ask the directory; empty: nowhere
 };
 
@@ -55,6 +57,8 @@ class ProcessCluster {
                  ChildProcess directory);
   // Its ready line, which has an address.
   Result<Json> WaitUntilReady(ChildProcess& process, const std::string& who) const;
+  static Result<ChildProcess> StartMember(std::vector<std::string> arguments,
+                                          const ProcessClusterOptions& options);
   Result<ChildProcess> StartNode(const std::string& name, const std::string& socket) const;
 
   ProcessClusterOptions options_;

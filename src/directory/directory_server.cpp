@@ -24,6 +24,8 @@
 #include "directory/service_loop.h"
 #include "directory/shard_door.h"
 #include "directory/state_file.h"
+#include "net/open_door.h"
+#include "net/security.h"
 #include "net/timer.h"
 
 namespace hoplite::directory {
@@ -144,7 +146,10 @@ Result<Admission::Settings> DirectoryServer::Impl::BeginLife() {
 
 Result<void> DirectoryServer::Impl::Listen() {
   TRY_ASSIGN(Admission::Settings life, BeginLife());
-  TRY_ASSIGN(door_, ShardDoor::Open(*loop_, options_.listen));
+  TRY(net::RequireNoOpenDoor(options_.listen, options_.security));
+  TRY_ASSIGN(net::SecurityPtr security,
+             net::Security::Load(options_.security, net::TlsRole::kDirectory, options_.cluster));
+  TRY_ASSIGN(door_, ShardDoor::Open(*loop_, options_.listen, std::move(security)));
   address_ = door_->address();
   const ServiceOptions service = ForService(options_, life.state.incarnation);
   service_ = std::make_shared<DirectoryService>(std::make_unique<ShardLoop>(*loop_), service,

@@ -28,14 +28,25 @@ std::string PeerOf(const net::TcpSocket& socket) {
   return ec ? "a peer that has gone" : net::ToString(endpoint);
 }
 
+std::unique_ptr<net::TlsSocket> TlsOf(net::TcpSocket& socket, net::Security* security,
+                                      FrameSocket::Side side) {
+  if (security == nullptr) return nullptr;
+  return side == FrameSocket::Side::kAccepts
+             ? security->Accept(socket.native_handle())
+             : security->Connect(socket.native_handle(), net::TlsRole::kDirectory);
+}
+
 }  // namespace
 
-FrameSocket::FrameSocket(asio::io_context& loop, net::TcpSocket socket, std::size_t max_frame_bytes)
+FrameSocket::FrameSocket(asio::io_context& loop, net::TcpSocket socket, std::size_t max_frame_bytes,
+                         net::Security* security, Side side)
     : loop_(loop),
       socket_(std::move(socket)),
+      tls_(TlsOf(socket_, security, side)),
       peer_(PeerOf(socket_)),
       frames_(max_frame_bytes),
-      last_words_(loop) {
+      last_words_(loop),
+      certificate_(loop) {
   asio::error_code ignored;
   socket_.native_non_blocking(true, ignored);
   net::TuneSocket(socket_.native_handle());
@@ -43,6 +54,7 @@ FrameSocket::FrameSocket(asio::io_context& loop, net::TcpSocket socket, std::siz
 
 void FrameSocket::Start(Hooks hooks) {
   SetHooks(std::move(hooks));
+  if (tls_) return ReadSoon();  // who connects begins the handshake
   WaitToRead();
 }
 
@@ -80,10 +92,52 @@ void FrameSocket::Finish() {
 void FrameSocket::Close() {
   if (std::exchange(closed_, true)) return;
   asio::error_code ignored;
+  if (tls_) tls_->SayGoodbye();
   socket_.close(ignored);
   last_words_.cancel();
+  certificate_.cancel();
   hooks_.reset();
   if (const auto closed = std::exchange(on_closed_, nullptr)) closed();
+}
+
+// False: nothing can be read yet, or any more.
+bool FrameSocket::Shake() {
+  if (refused_) return true;
+  const Result<bool> done = tls_->Shake();
+  if (done && *done) {
+    EndWithCertificate();
+    if (!writes_) Flush();
+    return true;
+  }
+  if (done) {
+    WaitToRead();
+    return false;
+  }
+  deaf_ = refused_ = true;
+  const auto hooks = hooks_;
+  hooks->on_noise(done.error());
+  return false;
+}
+
+void FrameSocket::EndWithCertificate() {
+  const auto left = tls_->peer_expires_in();
+  if (!left) return;
+  certificate_.expires_after(*left);
+  certificate_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
+    const auto self = weak.lock();
+    if (self && !error) self->End("the peer's certificate has expired");
+  });
+}
+
+// What a refused peer still says is read and forgotten, so that it gets to read why.
+ssize_t FrameSocket::Receive(std::span<char> room) {
+  if (tls_ && !refused_) return tls_->Receive(std::as_writable_bytes(room));
+  return ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+}
+
+ssize_t FrameSocket::SendSome(std::string_view bytes) {
+  if (tls_) return tls_->Send(std::as_bytes(std::span(bytes)), {}, 0, bytes.size());
+  return ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void FrameSocket::WaitToRead() {
@@ -100,15 +154,15 @@ void FrameSocket::ReadSoon() {
 void FrameSocket::Read() {
   const auto self = shared_from_this();
   reads_ = false;
-  if (closed_) return;
+  if (closed_ || (tls_ && !tls_->established() && !Shake())) return;
   std::array<char, wire::kReadBytes>
       room;                  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
   bool more = TakeFrames();  // those that were kept while it was paused
   for (int reads = 0; more && reads < kReadsPerTurn; ++reads) {
-    const ssize_t got = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+    const ssize_t got = Receive(room);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (got <= 0) return End(got == 0 ? "it closed the connection" : std::strerror(errno));
+    if (got <= 0) return End(got == 0 ? "it closed the connection" : Reason(errno));
     const auto bytes = static_cast<std::size_t>(got);
     if (!finishing_) {
       frames_.Received({room.data(), bytes});
@@ -117,7 +171,9 @@ void FrameSocket::Read() {
     }
     if (bytes < room.size()) break;
   }
-  if (finishing_ || !(paused_ || deaf_)) WaitToRead();
+  if (!finishing_ && (paused_ || deaf_)) return;
+  if (!closed_ && tls_ && !refused_ && tls_->unread()) return ReadSoon();
+  WaitToRead();
 }
 
 // False: nothing more is to be read.
@@ -137,21 +193,25 @@ bool FrameSocket::TakeFrames() {
 }
 
 void FrameSocket::Flush() {
-  while (sent_ < unsent_.size()) {
-    const ssize_t sent = ::send(socket_.native_handle(), unsent_.data() + sent_,
-                                unsent_.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (tls_ && !tls_->established() && !refused_) return;
+  if (refused_) unsent_.clear();
+  while (sent_ < unsent_.size() || (tls_ && !refused_ && !tls_->Flush())) {
+    const ssize_t sent =
+        sent_ < unsent_.size() ? SendSome(std::string_view(unsent_).substr(sent_)) : -1;
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       Compact();
       return WaitToWrite();
     }
-    if (sent < 0) return Fail(std::strerror(errno));
+    if (sent < 0) return Fail(Reason(errno));
     sent_ += static_cast<std::size_t>(sent);
   }
   unsent_.clear();
   sent_ = begun_ = 0;
   if (unsent_.capacity() > kUnsentStays) unsent_ = {};
-  if (finishing_) ::shutdown(socket_.native_handle(), SHUT_WR);
+  if (!finishing_) return;
+  if (tls_) tls_->SayGoodbye();
+  ::shutdown(socket_.native_handle(), SHUT_WR);
 }
 
 void FrameSocket::WaitToWrite() {
@@ -185,9 +245,13 @@ void FrameSocket::Compact() {
 }
 
 // Ends the connection soon: who sends is in the middle of something.
-void FrameSocket::Fail(const char* why) {
+void FrameSocket::Fail(std::string why) {
   if (closed_ || std::exchange(failed_, true)) return;
-  asio::post(loop_, [self = shared_from_this(), why = std::string(why)] { self->End(why); });
+  asio::post(loop_, [self = shared_from_this(), why = std::move(why)] { self->End(why); });
+}
+
+std::string FrameSocket::Reason(int error) const {
+  return tls_ && error == EPROTO ? tls_->why() : std::strerror(error);
 }
 
 void FrameSocket::End(const std::string& why) {

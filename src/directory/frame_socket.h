@@ -1,5 +1,8 @@
-// FrameSocket: a connected TCP socket that carries messages, each behind its length (R81). Both ends
-// of a session, and of a connection for questions, are one.
+// FrameSocket: a connected TCP socket that carries messages, each behind its length (R81), plain or by
+// TLS. Both ends of a session, and of a connection for questions, are one.
+//
+// With TLS nothing is sent or given to a hook before the peer is known; a handshake that fails is
+// noise. The connection ends when the certificate of the peer does.
 //
 // Reads at most 8 x 64 KiB before others on the loop have their turn; nothing blocks. A frame that
 // is sent goes to the kernel at once. What the kernel has no room for waits here, up to a bound; a
@@ -10,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,8 +23,10 @@
 #include <hoplite/result.h>
 
 #include "base/units.h"
+#include "net/security.h"
 #include "net/tcp_stream.h"
 #include "net/timer.h"
+#include "net/tls_socket.h"
 #include "wire/message_frames.h"
 
 namespace hoplite::directory {
@@ -40,7 +46,11 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
     std::function<void()> on_room;
   };
 
-  FrameSocket(asio::io_context& loop, net::TcpSocket socket, std::size_t max_frame_bytes);
+  // `security`: null for plain bytes. Of a socket that was accepted from a node, or connected to a
+  // directory.
+  enum class Side { kAccepts, kConnects };
+  FrameSocket(asio::io_context& loop, net::TcpSocket socket, std::size_t max_frame_bytes,
+              net::Security* security, Side side);
 
   void Start(Hooks hooks);
   // From the next frame on, also within a hook.
@@ -69,6 +79,10 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
   std::string_view begun() const { return frames_.begun(); }
 
  private:
+  bool Shake();
+  void EndWithCertificate();
+  ssize_t Receive(std::span<char> room);
+  ssize_t SendSome(std::string_view bytes);
   void WaitToRead();
   void ReadSoon();
   void Read();
@@ -77,11 +91,13 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
   void WaitToWrite();
   void Compact();
   std::size_t NextFrame() const;
-  void Fail(const char* why);
+  void Fail(std::string why);
+  std::string Reason(int error) const;
   void End(const std::string& why);
 
   asio::io_context& loop_;
   net::TcpSocket socket_;
+  const std::unique_ptr<net::TlsSocket> tls_;  // null: plain
   const std::string peer_;
   std::shared_ptr<const Hooks> hooks_;  // whoever runs one holds them
   std::function<void()> on_closed_;
@@ -90,11 +106,13 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
   std::size_t sent_ = 0;   // bytes of these that have left
   std::size_t begun_ = 0;  // where the frame begins that has left in part, or the next
   net::Timer last_words_;
+  net::Timer certificate_;
   bool reads_ = false;   // a call of Read is due
   bool writes_ = false;  // waits for room in the kernel
   bool paused_ = false;
-  bool deaf_ = false;    // what arrived was no frame
-  bool failed_ = false;  // nothing can be sent; on_end is due
+  bool deaf_ = false;     // what arrived was no frame
+  bool refused_ = false;  // the handshake failed: nothing is sent any more
+  bool failed_ = false;   // nothing can be sent; on_end is due
   bool finishing_ = false;
   bool closed_ = false;
 };

@@ -51,15 +51,16 @@ void QuestionLine::Connect() {
 void QuestionLine::OnConnected(Result<net::TcpSocket> outcome) {
   dial_.reset();
   if (!outcome) return FailAll(outcome.error().message);
-  socket_ = std::make_shared<FrameSocket>(loop_, *std::move(outcome), kMaxFrameBytes);
+  socket_ = std::make_shared<FrameSocket>(loop_, *std::move(outcome), kMaxFrameBytes,
+                                          security_.get(), FrameSocket::Side::kConnects);
   reader_ = std::make_shared<MessageReader<v1::ShardMessage>>(kMaxAnswer);
   const auto self = shared_from_this();
+  const auto fail = [self](const Error& why) {
+    self->FailAll(WhyNoFrame(self->socket_->begun(), why.message));
+  };
   socket_->Start({.on_frame = [self](std::string_view frame) { self->Hear(frame); },
-                  .on_noise =
-                      [self](const Error& why) {
-                        self->FailAll(WhyNoFrame(self->socket_->begun(), why.message));
-                      },
-                  .on_end = [self](const Error& why) { self->FailAll(why.message); },
+                  .on_noise = fail,
+                  .on_end = fail,
                   .on_room = nullptr});
   SendUnsent();
   RestIfIdle();

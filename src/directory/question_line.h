@@ -29,8 +29,8 @@ class QuestionLine : public std::enable_shared_from_this<QuestionLine> {
  public:
   using Done = std::function<void(Result<v1::ShardMessage*>)>;
 
-  QuestionLine(asio::io_context& loop, std::string address)
-      : loop_(loop), address_(std::move(address)), idle_(loop) {}
+  QuestionLine(asio::io_context& loop, std::string address, net::SecurityPtr security)
+      : loop_(loop), address_(std::move(address)), security_(std::move(security)), idle_(loop) {}
 
   // `done` runs once, later, unless Stop comes first.
   void Ask(v1::NodeMessage question, Duration timeout, Done done);
@@ -57,6 +57,7 @@ class QuestionLine : public std::enable_shared_from_this<QuestionLine> {
 
   asio::io_context& loop_;
   const std::string address_;
+  const net::SecurityPtr security_;
   std::deque<QuestionPtr> open_;  // in the order in which they are answered
   std::shared_ptr<Dial> dial_;    // while it connects
   std::shared_ptr<FrameSocket> socket_;

@@ -11,9 +11,10 @@ namespace hoplite::directory {
 
 std::shared_ptr<ShardConnection> ShardConnection::Open(asio::io_context& loop,
                                                        const std::string& address,
-                                                       wire::Hello hello, Receiver receive) {
-  const std::shared_ptr<ShardConnection> self(
-      new ShardConnection(loop, address, std::move(hello), std::move(receive)));
+                                                       net::SecurityPtr security, wire::Hello hello,
+                                                       Receiver receive) {
+  const std::shared_ptr<ShardConnection> self(new ShardConnection(
+      loop, address, std::move(security), std::move(hello), std::move(receive)));
   self->dial_ = Dial::Start(loop, address, [self](Result<net::TcpSocket> outcome) {
     self->OnConnected(std::move(outcome));
   });
@@ -33,14 +34,16 @@ void ShardConnection::Close() {
 void ShardConnection::OnConnected(Result<net::TcpSocket> outcome) {
   if (closed_) return;
   if (!outcome) return End({.error = {ErrorCode::kUnavailable, outcome.error().message}});
-  socket_ = std::make_shared<FrameSocket>(loop_, *std::move(outcome), kMaxFrameBytes);
+  socket_ = std::make_shared<FrameSocket>(loop_, *std::move(outcome), kMaxFrameBytes,
+                                          security_.get(), FrameSocket::Side::kConnects);
   const auto self = shared_from_this();
-  socket_->Start(
-      {.on_frame = [self](std::string_view frame) { self->Hear(frame); },
-       .on_noise =
-           [self](const Error& why) { self->End(WhyNoFrame(self->socket_->begun(), why.message)); },
-       .on_end = [self](const Error& why) { self->End(why.message); },
-       .on_room = nullptr});
+  const auto end = [self](const Error& why) {
+    self->End(WhyNoFrame(self->socket_->begun(), why.message));
+  };
+  socket_->Start({.on_frame = [self](std::string_view frame) { self->Hear(frame); },
+                  .on_noise = end,
+                  .on_end = end,
+                  .on_room = nullptr});
   Send({.hello = hello_});
 }
 

@@ -22,16 +22,19 @@ class ShardConnection : public std::enable_shared_from_this<ShardConnection> {
 
   // `receive` runs later, with `ended` last, and never after Close.
   static std::shared_ptr<ShardConnection> Open(asio::io_context& loop, const std::string& address,
-                                               wire::Hello hello, Receiver receive);
+                                               net::SecurityPtr security, wire::Hello hello,
+                                               Receiver receive);
 
   // Dropped until the shard has said something.
   void Send(const wire::NodeMessage& message);
   void Close();
 
  private:
-  ShardConnection(asio::io_context& loop, std::string address, wire::Hello hello, Receiver receive)
+  ShardConnection(asio::io_context& loop, std::string address, net::SecurityPtr security,
+                  wire::Hello hello, Receiver receive)
       : loop_(loop),
         address_(std::move(address)),
+        security_(std::move(security)),
         hello_(std::move(hello)),
         receive_(std::move(receive)) {}
   void OnConnected(Result<net::TcpSocket> outcome);
@@ -41,6 +44,7 @@ class ShardConnection : public std::enable_shared_from_this<ShardConnection> {
 
   asio::io_context& loop_;
   const std::string address_;
+  const net::SecurityPtr security_;
   const wire::Hello hello_;
   const Receiver receive_;
   std::shared_ptr<Dial> dial_;

@@ -79,13 +79,15 @@ class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
 };
 
 Result<std::shared_ptr<ShardDoor>> ShardDoor::Open(asio::io_context& loop,
-                                                   const std::string& listen) {
-  std::shared_ptr<ShardDoor> door(new ShardDoor(loop));
+                                                   const std::string& listen,
+                                                   net::SecurityPtr security) {
+  std::shared_ptr<ShardDoor> door(new ShardDoor(loop, std::move(security)));
   TRY(door->Bind(listen));
   return door;
 }
 
-ShardDoor::ShardDoor(asio::io_context& loop) : loop_(loop), acceptor_(loop), pause_(loop) {}
+ShardDoor::ShardDoor(asio::io_context& loop, net::SecurityPtr security)
+    : loop_(loop), security_(std::move(security)), acceptor_(loop), pause_(loop) {}
 
 Result<void> ShardDoor::Bind(const std::string& listen) {
   TRY_ASSIGN(HostPort address, ParseHostPort(listen));
@@ -160,7 +162,8 @@ void ShardDoor::Pause() {
 }
 
 void ShardDoor::Admit(net::TcpSocket socket) {
-  const auto connection = std::make_shared<FrameSocket>(loop_, std::move(socket), kMaxFirstFrame);
+  const auto connection = std::make_shared<FrameSocket>(
+      loop_, std::move(socket), kMaxFirstFrame, security_.get(), FrameSocket::Side::kAccepts);
   open_.insert(connection.get());
   connection->OnClosed([weak = weak_from_this(), open = connection.get()] {
     if (const auto self = weak.lock()) self->Left(open);

@@ -1,6 +1,7 @@
 // ShardDoor: a shard's listening port, and who came in but has not said yet what for.
 //
-// The first message, within a lease, begins a session or questions (R81). Who says something else,
+// The first message, within a lease from the accept, the handshake of TLS included, begins a session
+// or questions (R81). Who says something else,
 // too much, or nothing is closed, with words in the log. No error of one accept ends the door: where
 // descriptors have run out it waits a little and goes on. Must never let a flood of strangers hold
 // the loop: it accepts some at a time. On the service's loop, but for Open.
@@ -27,7 +28,8 @@ namespace hoplite::directory {
 class ShardDoor : public std::enable_shared_from_this<ShardDoor> {
  public:
   // Bound and listening: who connects waits for Start.
-  static Result<std::shared_ptr<ShardDoor>> Open(asio::io_context& loop, const std::string& listen);
+  static Result<std::shared_ptr<ShardDoor>> Open(asio::io_context& loop, const std::string& listen,
+                                                 net::SecurityPtr security);
 
   // Says hello within `lease`, or is sent away.
   void Start(std::shared_ptr<DirectoryService> service, Duration lease);
@@ -41,7 +43,7 @@ class ShardDoor : public std::enable_shared_from_this<ShardDoor> {
  private:
   class Newcomer;
 
-  explicit ShardDoor(asio::io_context& loop);
+  ShardDoor(asio::io_context& loop, net::SecurityPtr security);
   Result<void> Bind(const std::string& listen);
   void Wait();
   void AcceptWaiting();
@@ -51,6 +53,7 @@ class ShardDoor : public std::enable_shared_from_this<ShardDoor> {
   void Left(FrameSocket* socket);
 
   asio::io_context& loop_;
+  const net::SecurityPtr security_;
   net::TcpAcceptor acceptor_;
   net::Timer pause_;
   std::string address_;

@@ -21,14 +21,15 @@ bool IsHttp2Server(std::string_view begun) {
 }
 
 bool IsTls(std::string_view begun) {
-  return begun.size() >= 2 && begun[0] == 0x16 && begun[1] == 0x03;
+  const bool shakes_hands_or_refuses = begun.size() >= 2 && (begun[0] == 0x16 || begun[0] == 0x15);
+  return shakes_hands_or_refuses && begun[1] == 0x03;
 }
 
 }  // namespace
 
 std::optional<std::string> ForeignProtocol(std::string_view begun) {
   if (begun.starts_with("PRI ") || IsHttp2Server(begun)) return std::string(kOlder);
-  if (IsTls(begun)) return "TLS";
+  if (IsTls(begun)) return "TLS, and this member has no certificate and no secret";
   for (const std::string_view verb : {"GET ", "POST", "HEAD", "PUT ", "OPTI", "HTTP"}) {
     if (begun.starts_with(verb)) return "HTTP";
   }

@@ -10,7 +10,9 @@ namespace hoplite::directory {
 std::unique_ptr<DirectoryClient> MakeTcpDirectoryClient(asio::io_context& loop,
                                                         TcpDirectoryOptions options) {
   std::vector<std::unique_ptr<ShardPort>> ports;
-  for (const std::string& shard : options.shards) ports.push_back(MakeTcpPort(loop, shard));
+  for (const std::string& shard : options.shards) {
+    ports.push_back(MakeTcpPort(loop, shard, options.security));
+  }
   return std::make_unique<ShardedClient>(
       loop, std::move(ports),
       ShardedClient::Options{std::move(options.cluster), options.times, {}});

@@ -9,6 +9,7 @@
 
 #include "directory/directory_client.h"
 #include "directory/shard_link.h"
+#include "net/security.h"
 
 namespace hoplite::directory {
 
@@ -16,6 +17,7 @@ struct TcpDirectoryOptions {
   std::vector<std::string> shards;  // all, in the order that everybody uses; not empty
   std::string cluster;
   LinkTimes times;
+  net::SecurityPtr security;  // null: plain
 };
 
 // Everything happens on `loop`, which must outlive the client.

@@ -26,16 +26,17 @@ class TcpConnection final : public Connection {
 
 class TcpPort final : public ShardPort {
  public:
-  TcpPort(asio::io_context& loop, std::string address)
+  TcpPort(asio::io_context& loop, std::string address, net::SecurityPtr security)
       : loop_(loop),
         address_(std::move(address)),
-        questions_(std::make_shared<QuestionLine>(loop, address_)) {}
+        security_(std::move(security)),
+        questions_(std::make_shared<QuestionLine>(loop, address_, security_)) {}
   ~TcpPort() override { Stop(); }
 
   std::unique_ptr<Connection> Open(wire::Hello hello,
                                    std::function<void(wire::ShardMessage)> receive) override {
     return std::make_unique<TcpConnection>(
-        ShardConnection::Open(loop_, address_, std::move(hello), std::move(receive)));
+        ShardConnection::Open(loop_, address_, security_, std::move(hello), std::move(receive)));
   }
 
   void Find(const ObjectId& object, Duration timeout,
@@ -83,13 +84,15 @@ class TcpPort final : public ShardPort {
 
   asio::io_context& loop_;
   const std::string address_;
+  const net::SecurityPtr security_;
   const std::shared_ptr<QuestionLine> questions_;
 };
 
 }  // namespace
 
-std::unique_ptr<ShardPort> MakeTcpPort(asio::io_context& loop, std::string address) {
-  return std::make_unique<TcpPort>(loop, std::move(address));
+std::unique_ptr<ShardPort> MakeTcpPort(asio::io_context& loop, std::string address,
+                                       net::SecurityPtr security) {
+  return std::make_unique<TcpPort>(loop, std::move(address), std::move(security));
 }
 
 }  // namespace hoplite::directory

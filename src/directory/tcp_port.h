@@ -7,10 +7,12 @@
 #include <asio/io_context.hpp>
 
 #include "directory/shard_port.h"
+#include "net/security.h"
 
 namespace hoplite::directory {
 
-// Sessions and questions have a connection each, on `loop`.
-std::unique_ptr<ShardPort> MakeTcpPort(asio::io_context& loop, std::string address);
+// Sessions and questions have a connection each, on `loop`; by TLS unless `security` is null.
+std::unique_ptr<ShardPort> MakeTcpPort(asio::io_context& loop, std::string address,
+                                       net::SecurityPtr security);
 
 }  // namespace hoplite::directory

@@ -18,9 +18,9 @@ Result<std::vector<wire::TraceEntry>> Read(const Result<v1::ShardMessage*>& answ
 
 }  // namespace
 
-TraceQuestion::TraceQuestion(asio::io_context& loop, std::string address, Duration timeout,
-                             Done done)
-    : line_(std::make_shared<QuestionLine>(loop, std::move(address))) {
+TraceQuestion::TraceQuestion(asio::io_context& loop, std::string address, net::SecurityPtr security,
+                             Duration timeout, Done done)
+    : line_(std::make_shared<QuestionLine>(loop, std::move(address), std::move(security))) {
   v1::NodeMessage question;
   question.mutable_trace();
   line_->Ask(

@@ -11,6 +11,7 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
+#include "net/security.h"
 #include "wire/trace.h"
 
 namespace hoplite::directory {
@@ -22,7 +23,8 @@ class TraceQuestion {
   using Done = std::function<void(Result<std::vector<wire::TraceEntry>>)>;
 
   // `done` runs once, within the timeout, unless this is destroyed before.
-  TraceQuestion(asio::io_context& loop, std::string address, Duration timeout, Done done);
+  TraceQuestion(asio::io_context& loop, std::string address, net::SecurityPtr security,
+                Duration timeout, Done done);
   ~TraceQuestion();
   TraceQuestion(const TraceQuestion&) = delete;
   TraceQuestion& operator=(const TraceQuestion&) = delete;

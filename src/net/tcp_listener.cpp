@@ -68,7 +68,10 @@ struct TcpListener::State {
                        TcpSocket socket) {
     asio::post(loop, [state, &loop, socket = std::move(socket)]() mutable {
       if (state->stopped) return;
-      state->on_accept(std::make_shared<TcpStream>(std::move(socket), loop, *state->options));
+      const auto stream = std::make_shared<TcpStream>(std::move(socket), loop, *state->options,
+                                                      TcpStream::Side::kAccepts);
+      stream->ShakeSoon();
+      state->on_accept(stream);
     });
   }
 

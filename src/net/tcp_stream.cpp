@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
+#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -28,14 +30,22 @@ std::string PeerOf(const TcpSocket& socket) {
   return ec ? "a peer that has gone" : ToString(endpoint);
 }
 
+std::unique_ptr<TlsSocket> TlsOf(TcpSocket& socket, Security* security, TlsSocket::Side side) {
+  if (security == nullptr) return nullptr;
+  return side == TlsSocket::Side::kAccepts
+             ? security->Accept(socket.native_handle())
+             : security->Connect(socket.native_handle(), TlsRole::kNode);
+}
+
 }  // namespace
 
 std::string ToString(const asio::ip::tcp::endpoint& endpoint) {
   return HostPort{endpoint.address().to_string(), endpoint.port()}.ToString();
 }
 
-TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options)
+TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options, Side side)
     : socket_(std::move(socket)),
+      tls_(TlsOf(socket_, options.security.get(), side)),
       loop_(loop),
       peer_address_(PeerOf(socket_)),
       out_(loop, options.send_limit, asio::socket_base::wait_write),
@@ -50,12 +60,14 @@ TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions&
 
 Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payload) {
   const auto self = shared_from_this();
+  if (tls_) CO_TRY(co_await Shake());
   if (!sendfile_) payload.descriptor = -1;
   const std::size_t total = head.size() + payload.bytes.size();
   std::size_t done = 0;
   while (done < total) {
     CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(out_, total - done));
-    const ssize_t sent = SendOnce(socket_.native_handle(), head, payload, done, most);
+    const ssize_t sent = tls_ ? tls_->Send(head, payload, done, most)
+                              : SendOnce(socket_.native_handle(), head, payload, done, most);
     if (sent > 0) {
       Moved(out_, static_cast<std::size_t>(sent));
       last_sent_ = Now();
@@ -69,17 +81,20 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
       co_return std::unexpected(Failure(errno));
     }
   }
+  if (tls_) co_return co_await Flush();
   co_return Result<void>();
 }
 
 Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
   const auto self = shared_from_this();
+  if (tls_) CO_TRY(co_await Shake());
   while (true) {
     // A stream with nothing to read must take nothing from a limit that others share.
     const bool pays = in_.limit != nullptr && in_.allowance == 0;
     if (pays && quiet()) CO_TRY(co_await AwaitReady(in_));
     CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(in_, into.size()));
-    const ssize_t received = ReceiveOnce(socket_.native_handle(), into.first(most));
+    const ssize_t received = tls_ ? tls_->Receive(into.first(most))
+                                  : ReceiveOnce(socket_.native_handle(), into.first(most));
     if (received > 0) {
       Moved(in_, static_cast<std::size_t>(received));
       last_received_ = Now();
@@ -131,6 +146,33 @@ Task<Result<void>> TcpStream::AwaitReady(Direction& direction) {
   co_return Result<void>();
 }
 
+// Several may be in here at once: what arrives wakes all of them.
+Task<Result<void>> TcpStream::Shake() {
+  const auto self = shared_from_this();
+  while (tls_ && !tls_->established()) {
+    if (closed_) co_return std::unexpected(Closed());
+    const Result<bool> done = tls_->Shake();
+    if (!done) co_return std::unexpected(Failure(EPROTO));
+    last_received_ = Now();
+    if (!*done) CO_TRY(co_await AwaitReady(in_));
+  }
+  co_return Result<void>();
+}
+
+void TcpStream::ShakeSoon() {
+  if (tls_) asio::co_spawn(loop_, Shake(), [](const std::exception_ptr&, const Result<void>&) {});
+}
+
+// What was encrypted and not sent yet.
+Task<Result<void>> TcpStream::Flush() {
+  while (!tls_->Flush()) {
+    if (errno != EAGAIN) co_return std::unexpected(Failure(errno));
+    CO_TRY(co_await AwaitReady(out_));
+  }
+  last_sent_ = Now();
+  co_return Result<void>();
+}
+
 void TcpStream::Moved(Direction& direction, std::size_t bytes) {
   direction.turn_bytes += bytes;
   if (direction.limit != nullptr) direction.allowance -= bytes;
@@ -139,6 +181,7 @@ void TcpStream::Moved(Direction& direction, std::size_t bytes) {
 void TcpStream::Close() {
   if (std::exchange(closed_, true)) return;
   asio::error_code ec;
+  if (tls_) tls_->SayGoodbye();
   socket_.close(ec);
   out_.timer.cancel();
   in_.timer.cancel();
@@ -146,19 +189,24 @@ void TcpStream::Close() {
 
 void TcpStream::Abort() {
   asio::error_code ec;
-  if (!closed_) socket_.set_option(asio::socket_base::linger(true, 0), ec);
+  if (closed_) return;
+  socket_.set_option(asio::socket_base::linger(true, 0), ec);
+  if (tls_) tls_->Forget();
   Close();
 }
 
 bool TcpStream::quiet() {
   std::byte next;
-  if (closed_) return false;
+  if (closed_ || (tls_ && (tls_->unread() || tls_->Expired()))) return false;
   const ssize_t count =
       ::recv(socket_.native_handle(), &next, sizeof next, MSG_PEEK | MSG_DONTWAIT);
   return count < 0 && errno == EAGAIN;
 }
 
 Error TcpStream::Failure(int error) const {
+  if (tls_ && error == EPROTO) {
+    return {ErrorCode::kUnavailable, fmt::format("{}: {}", peer_address_, tls_->why())};
+  }
   return {ErrorCode::kUnavailable, fmt::format("{}: {}", peer_address_, std::strerror(error))};
 }
 

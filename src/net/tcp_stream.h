@@ -1,6 +1,11 @@
 // TcpStream: one TCP connection on one loop. Waits for readiness, then moves large pieces by its
-// own non-blocking system calls; lets others on the loop have their turn after a bounded number of
-// bytes.
+// own non-blocking system calls, or has a TlsSocket do that; lets others on the loop have their turn
+// after a bounded number of bytes.
+//
+// By TLS it is of use after Shake: a transport that connects does that, an accepted stream does it by
+// itself, and calls wait for it. So whoever bounds the time until a peer has said hello bounds that,
+// too. A payload is encrypted from its bytes, whatever descriptor it has. The
+// stream must never send or hand on a byte before it knows the peer.
 #pragma once
 
 #include <memory>
@@ -13,6 +18,7 @@
 #include "net/stream.h"
 #include "net/tcp_transport.h"
 #include "net/timer.h"
+#include "net/tls_socket.h"
 
 namespace hoplite::net {
 
@@ -22,8 +28,15 @@ std::string ToString(const asio::ip::tcp::endpoint& endpoint);
 
 class TcpStream final : public Stream, public std::enable_shared_from_this<TcpStream> {
  public:
-  // A connected socket.
-  TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options);
+  using Side = TlsSocket::Side;
+
+  // A connected socket; with TLS, of or to a node.
+  TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions& options, Side side);
+
+  // Learns who the peer is; at once if it is plain.
+  Task<Result<void>> Shake();
+  // The same beside what its owner does, until the stream is closed.
+  void ShakeSoon();
 
   Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) override;
   Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
@@ -53,11 +66,13 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   // How many of `wanted` bytes may move now: waits for the turn and for the limit.
   Task<Result<std::size_t>> AwaitTurn(Direction& direction, std::size_t wanted);
   Task<Result<void>> AwaitReady(Direction& direction);
+  Task<Result<void>> Flush();
   static void Moved(Direction& direction, std::size_t bytes);
   Error Failure(int error) const;
   Error Closed() const;
 
   TcpSocket socket_;
+  const std::unique_ptr<TlsSocket> tls_;  // null: plain
   asio::io_context& loop_;
   const std::string peer_address_;
   Direction out_;

@@ -57,6 +57,17 @@ Task<Result<TcpSocket>> ConnectTo(asio::ip::tcp::endpoint endpoint, Time deadlin
             fmt::format("cannot connect to {}: {}", ToString(endpoint), ec.message())));
 }
 
+Task<Result<StreamPtr>> Introduce(std::shared_ptr<TcpStream> stream, Time deadline) {
+  const Deadline limit(stream->loop(), deadline, [stream] { stream->Close(); });
+  Result<void> known = co_await stream->Shake();
+  if (known) co_return stream;
+  stream->Close();
+  if (!limit.expired()) co_return std::unexpected(std::move(known).error());
+  co_return std::unexpected(
+      Error(ErrorCode::kUnavailable,
+            stream->peer_address() + " did not finish the handshake of TLS in time"));
+}
+
 Task<Result<StreamPtr>> ConnectToAny(std::string address, Time deadline,
                                      std::shared_ptr<const TcpOptions> options) {
   const auto executor = co_await asio::this_coro::executor;
@@ -66,7 +77,10 @@ Task<Result<StreamPtr>> ConnectToAny(std::string address, Time deadline,
   for (const auto& endpoint : endpoints) {
     auto socket = co_await ConnectTo(endpoint, deadline, *options);
     if (socket) {
-      co_return std::make_shared<TcpStream>(*std::move(socket), executor.context(), *options);
+      co_return co_await Introduce(
+          std::make_shared<TcpStream>(*std::move(socket), executor.context(), *options,
+                                      TcpStream::Side::kConnects),
+          deadline);
     }
     last = std::move(socket).error();
   }

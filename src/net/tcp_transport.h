@@ -1,5 +1,5 @@
-// TcpTransport: streams over TCP, IPv4 and IPv6, on one or several loops. Decides which loop an
-// accepted connection belongs to (in turns). Waits for readiness and moves large pieces by its own
+// TcpTransport: streams over TCP, IPv4 and IPv6, on one or several loops, plain or by TLS. Decides
+// which loop an accepted connection belongs to (in turns). Waits for readiness and moves large pieces by its own
 // system calls. Thread-safe. Streams and listeners may live longer than it, but not longer than
 // their loops.
 #pragma once
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "net/rate_limiter.h"
+#include "net/security.h"
 #include "net/stream.h"
 
 namespace hoplite::net {
@@ -19,6 +20,7 @@ struct TcpOptions {
   // Let the kernel read large payloads from their descriptor. Spares the sender a copy, which pays
   // on a fast network card; two streams between processes of one host are 1.7 times faster without.
   bool sendfile = false;
+  SecurityPtr security;           // null: bytes are plain, and nobody is recognized
   std::function<void()> give_up;  // set by OnScarcity; null: nothing can be given up
 };
 

@@ -15,6 +15,8 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "net/open_door.h"
+#include "net/security.h"
 #include "node/assembly.h"
 #include "node/core/environment.h"
 #include "node/local/local_endpoint.h"
@@ -68,7 +70,11 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
   TRY(RequireThreads(ThreadsFor(config), "a node"));
   // Whoever brings a directory along does not connect to the one that is configured.
   const bool connects_to_directory = !environment.directory;
-  environment = WithDefaults(config, std::move(environment));
+  // Whoever brings a transport along listens nowhere else.
+  if (!environment.transport) TRY(net::RequireNoOpenDoor(config.listen, config.security));
+  TRY_ASSIGN(const net::SecurityPtr security,
+             net::Security::Load(config.security, net::TlsRole::kNode, config.cluster));
+  environment = WithDefaults(config, std::move(environment), security);
   log::Info("reserves the first of {} of memory", FormatSize(config.memory_bytes));
   TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment,
              environment.segment(config.memory_bytes));

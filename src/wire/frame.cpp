@@ -283,6 +283,11 @@ Result<Header> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes) {
   const auto zero = in.Get<std::uint16_t>();
   const auto body_bytes = in.Get<std::uint32_t>();
   const auto shape = ShapeOf(kind);
+  const bool tls =
+      (bytes[0] == std::byte{0x15} || bytes[0] == std::byte{0x16}) && bytes[1] == std::byte{0x03};
+  if (!shape && tls) {
+    return Broken("it speaks TLS, and this member has no certificate and no secret");
+  }
   if (!shape) return Broken(fmt::format("unknown kind of frame {}", static_cast<int>(kind)));
   if ((flags & ~shape->flags) != 0 || zero != 0) {
     return Broken(fmt::format("unknown flags in a {} frame", Name(kind)));

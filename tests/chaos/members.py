@@ -166,7 +166,7 @@ class Cluster:
 
     def _shard(self, index, address):
         host = self._places.shard(index)
-        command = (self.hoplite, "directory", "--listen", address, "--shards", self.directory,
+        command = (self.hoplite, "directory", "--insecure", "--listen", address, "--shards", self.directory,
                    "--json")
         return Member(f"shard {index}", host, command, self.folder / f"shard{index}.log",
                       self._kind.shard_descriptors)
@@ -177,7 +177,7 @@ class Cluster:
         directory = self.directory
         if self._kind.loopback and number % 2:
             directory = directory.replace(Loopback.address, "localhost")
-        command = (self.hoplite, "node", "--directory", directory, "--listen",
+        command = (self.hoplite, "node", "--insecure", "--directory", directory, "--listen",
                    f"{host.address}:{port}", "--socket", self.socket(number), "--memory", memory,
                    "--name", f"n{number}", *self._places.own_rate(), "--json")
         return Member(f"n{number}", host, command, self.folder / f"n{number}.log",

@@ -15,6 +15,7 @@
 #include "sim/seams/sim_transport.h"
 #include "testing/memfd.h"
 #include "testing/run_task.h"
+#include "testing/tls_folder.h"
 
 namespace hoplite::net {
 namespace {
@@ -44,6 +45,19 @@ std::unique_ptr<Transport> MakeSendfile(asio::io_context& loop) {
   TcpOptions options;
   options.sendfile = true;
   return std::make_unique<TcpTransport>(std::vector{&loop}, options);
+}
+std::unique_ptr<Transport> MakeSecured(asio::io_context& loop, const SecurityConfig& config) {
+  const auto security = Security::Load(config, TlsRole::kNode, "");
+  EXPECT_TRUE(security) << security.error().ToString();
+  return std::make_unique<TcpTransport>(std::vector{&loop}, TcpOptions{.security = *security});
+}
+std::unique_ptr<Transport> MakeCertified(asio::io_context& loop) {
+  static const test::TlsFolder folder;
+  return MakeSecured(loop, folder.Certificate("node", TlsRole::kNode));
+}
+std::unique_ptr<Transport> MakeSecret(asio::io_context& loop) {
+  static const test::TlsFolder folder;
+  return MakeSecured(loop, folder.Secret("secret", "0123456789abcdef"));
 }
 std::unique_ptr<Transport> MakeSim(asio::io_context& loop) {
   return std::make_unique<SimTransport>(loop);
@@ -309,6 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Kind{"TcpV4", "127.0.0.1:0", "127.0.0.1:1", MakeTcp},
                       Kind{"TcpV6", "[::1]:0", "[::1]:1", MakeTcp},
                       Kind{"TcpSendfile", "127.0.0.1:0", "127.0.0.1:1", MakeSendfile},
+                      Kind{"Certificates", "127.0.0.1:0", "127.0.0.1:1", MakeCertified},
+                      Kind{"Secret", "[::1]:0", "[::1]:1", MakeSecret},
                       Kind{"Sim", "sim:0", "sim:nobody", MakeSim},
                       Kind{"SimDelayed", "sim:0", "sim:nobody", MakeDelayed},
                       Kind{"SimDelayedInVirtualTime", "sim:0", "sim:nobody", MakeDelayed, true}),

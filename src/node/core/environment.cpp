@@ -9,25 +9,28 @@
 
 namespace hoplite::node {
 
-Environment WithDefaults(const NodeConfig& config, Environment environment) {
+Environment WithDefaults(const NodeConfig& config, Environment environment,
+                         const net::SecurityPtr& security) {
   if (!environment.directory) {
-    environment.directory = [config](asio::io_context& loop) {
+    environment.directory = [config, security](asio::io_context& loop) {
       directory::TcpDirectoryOptions options;
       options.shards = config.directory;
       options.cluster = config.cluster;
+      options.security = security;
       return directory::MakeTcpDirectoryClient(loop, options);
     };
   }
   if (!environment.transport) {
-    environment.transport =
-        [rate = config.rate_bytes_per_second](std::vector<asio::io_context*> loops) {
-          net::TcpOptions options;
-          if (rate > 0) {
-            options.send_limit = std::make_shared<net::RateLimiter>(rate);
-            options.receive_limit = std::make_shared<net::RateLimiter>(rate);
-          }
-          return std::make_unique<net::TcpTransport>(std::move(loops), std::move(options));
-        };
+    environment.transport = [rate = config.rate_bytes_per_second,
+                             security](std::vector<asio::io_context*> loops) {
+      net::TcpOptions options;
+      options.security = security;
+      if (rate > 0) {
+        options.send_limit = std::make_shared<net::RateLimiter>(rate);
+        options.receive_limit = std::make_shared<net::RateLimiter>(rate);
+      }
+      return std::make_unique<net::TcpTransport>(std::move(loops), std::move(options));
+    };
   }
   if (!environment.segment) environment.segment = store::CreateMemfdSegment;
   if (!environment.decisions) environment.decisions = std::make_shared<Decisions>();

@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "directory/directory_client.h"
+#include "net/security.h"
 #include "net/stream.h"
 #include "node/core/decisions.h"
 #include "store/segment.h"
@@ -26,7 +27,8 @@ struct Environment {
   std::shared_ptr<const Decisions> decisions;
 };
 
-// Fills what is empty: TCP, a memfd.
-Environment WithDefaults(const NodeConfig& config, Environment environment);
+// Fills what is empty: TCP, with TLS unless `security` is null; a memfd.
+Environment WithDefaults(const NodeConfig& config, Environment environment,
+                         const net::SecurityPtr& security);
 
 }  // namespace hoplite::node

@@ -128,7 +128,7 @@ class Streams(CommandTest):
 
     def test_an_advertised_name_that_nobody_can_resolve_is_an_error(self):
         node = f"timeout 20 $H node --directory {self.cluster.directory.ready['address']} --socket '' --memory 1MiB"
-        self.fails(f"RES_OPTIONS='timeout:1 attempts:1' {node} --listen 0.0.0.0:0 --advertise no-such-host.invalid",
+        self.fails(f"RES_OPTIONS='timeout:1 attempts:1' {node} --insecure --listen 0.0.0.0:0 --advertise no-such-host.invalid",
                    "^unavailable: advertise: cannot resolve no-such-host.invalid:[0-9]+: .*every host resolves")
 
     def test_a_loopback_address_beside_a_directory_elsewhere_is_warned_about(self):
