@@ -18,6 +18,7 @@ using AddCommand = void (*)(CLI::App& app, Action& chosen);
 
 void AddDirectory(CLI::App& app, Action& chosen);
 void AddNode(CLI::App& app, Action& chosen);
+void AddCerts(CLI::App& app, Action& chosen);
 void AddPut(CLI::App& app, Action& chosen);
 void AddGet(CLI::App& app, Action& chosen);
 void AddDelete(CLI::App& app, Action& chosen);

@@ -142,8 +142,9 @@ ExitStatus Run(const std::vector<std::string>& arguments, std::ostream& out, std
   app.set_version_flag("--version", "hoplite " HOPLITE_VERSION);
   app.option_defaults()->always_capture_default();
   Action chosen;
-  for (const AddCommand add : {AddDirectory, AddNode, AddPut, AddGet, AddDelete, AddReduce,
-                               AddStatus, AddInfo, AddWhy, AddTrace, AddTop, AddUp, AddDemo}) {
+  for (const AddCommand add :
+       {AddDirectory, AddNode, AddCerts, AddPut, AddGet, AddDelete, AddReduce, AddStatus, AddInfo,
+        AddWhy, AddTrace, AddTop, AddUp, AddDemo}) {
     add(app, chosen);
   }
   for (const AddCommand add : more) add(app, chosen);
