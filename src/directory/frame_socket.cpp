@@ -102,7 +102,6 @@ void FrameSocket::Close() {
 
 // False: nothing can be read yet, or any more.
 bool FrameSocket::Shake() {
-  if (refused_) return true;
   const Result<bool> done = tls_->Shake();
   if (done && *done) {
     EndWithCertificate();
@@ -114,6 +113,7 @@ bool FrameSocket::Shake() {
     return false;
   }
   deaf_ = refused_ = true;
+  tls_.reset();  // its memory would stay while the peer reads the alert
   const auto hooks = hooks_;
   hooks->on_noise(done.error());
   return false;
@@ -131,7 +131,7 @@ void FrameSocket::EndWithCertificate() {
 
 // What a refused peer still says is read and forgotten, so that it gets to read why.
 ssize_t FrameSocket::Receive(std::span<char> room) {
-  if (tls_ && !refused_) return tls_->Receive(std::as_writable_bytes(room));
+  if (tls_) return tls_->Receive(std::as_writable_bytes(room));
   return ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
 }
 
@@ -172,7 +172,7 @@ void FrameSocket::Read() {
     if (bytes < room.size()) break;
   }
   if (!finishing_ && (paused_ || deaf_)) return;
-  if (!closed_ && tls_ && !refused_ && tls_->unread()) return ReadSoon();
+  if (!closed_ && tls_ && tls_->unread()) return ReadSoon();
   WaitToRead();
 }
 
@@ -193,9 +193,9 @@ bool FrameSocket::TakeFrames() {
 }
 
 void FrameSocket::Flush() {
-  if (tls_ && !tls_->established() && !refused_) return;
+  if (tls_ && !tls_->established()) return;
   if (refused_) unsent_.clear();
-  while (sent_ < unsent_.size() || (tls_ && !refused_ && !tls_->Flush())) {
+  while (sent_ < unsent_.size() || (tls_ && !tls_->Flush())) {
     const ssize_t sent =
         sent_ < unsent_.size() ? SendSome(std::string_view(unsent_).substr(sent_)) : -1;
     if (sent < 0 && errno == EINTR) continue;

@@ -97,7 +97,7 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
 
   asio::io_context& loop_;
   net::TcpSocket socket_;
-  const std::unique_ptr<net::TlsSocket> tls_;  // null: plain
+  std::unique_ptr<net::TlsSocket> tls_;  // null: plain, or refused_
   const std::string peer_;
   std::shared_ptr<const Hooks> hooks_;  // whoever runs one holds them
   std::function<void()> on_closed_;

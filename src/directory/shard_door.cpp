@@ -24,6 +24,7 @@ constexpr std::chrono::milliseconds kAcceptPause(50);
 constexpr int kAtOnce = 64;
 // A Hello has some hundred bytes; nobody who is not known yet may say much more.
 constexpr std::size_t kMaxFirstFrame = 64_KiB;
+constexpr std::size_t kMostNewcomers = 1024;
 
 }  // namespace
 
@@ -31,10 +32,14 @@ constexpr std::size_t kMaxFirstFrame = 64_KiB;
 class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
  public:
   Newcomer(std::shared_ptr<ShardDoor> door, std::shared_ptr<FrameSocket> socket)
-      : door_(std::move(door)), socket_(std::move(socket)), patience_(door_->loop_) {}
+      : door_(std::move(door)),
+        socket_(std::move(socket)),
+        number_(++door_->came_),
+        patience_(door_->loop_) {}
 
   void Start() {
     const auto self = shared_from_this();
+    door_->newcomers_.emplace(number_, self);
     patience_.expires_after(door_->lease_);
     patience_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
       const auto late = weak.lock();
@@ -42,11 +47,21 @@ class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
     });
     socket_->Start({.on_frame = [self](std::string_view frame) { self->Hear(frame); },
                     .on_noise = [self](const Error& why) { self->OnNoise(why); },
-                    .on_end = [self](const Error&) { self->patience_.cancel(); },
+                    .on_end = [self](const Error&) { self->WaitNoMore(); },
                     .on_room = nullptr});
+  }
+  // Others need the place.
+  void MakeRoom() {
+    door_->strangers_.Log(socket_->peer(), "others came before it said what for");
+    WaitNoMore();
+    socket_->Close();
   }
 
  private:
+  void WaitNoMore() {
+    patience_.cancel();
+    door_->newcomers_.erase(number_);
+  }
   void Hear(std::string_view frame) {
     const Result<v1::NodeMessage*> message = reader_.Read(frame);
     if (!message) return SendAway(message.error().message);
@@ -54,7 +69,7 @@ class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
     v1::NodeMessage& first = **message;
     const bool asks = first.has_status() || first.has_info() || first.has_trace();
     if (!asks && !first.has_hello()) return SendAway("a session must begin with Hello");
-    patience_.cancel();
+    WaitNoMore();
     if (asks) return ShardQuestions::Start(door_->loop_, door_->service_, socket_, first);
     TcpSession::Start(door_->service_, socket_, first);
   }
@@ -63,17 +78,18 @@ class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
     const auto foreign = ForeignProtocol(socket_->begun());
     if (!foreign) return SendAway(why.message);
     door_->strangers_.Log(socket_->peer(), WhyNoFrame(socket_->begun(), why.message));
-    patience_.cancel();
+    WaitNoMore();
     socket_->Close();
   }
   void SendAway(const std::string& why) {
     door_->strangers_.Log(socket_->peer(), why);
-    patience_.cancel();
+    WaitNoMore();
     SendLast(*socket_, {.error = {ErrorCode::kProtocol, why}});
   }
 
   const std::shared_ptr<ShardDoor> door_;
   const std::shared_ptr<FrameSocket> socket_;
+  const std::uint64_t number_;
   MessageReader<v1::NodeMessage> reader_{kMaxFirstFrame};
   net::Timer patience_;
 };
@@ -169,6 +185,10 @@ void ShardDoor::Admit(net::TcpSocket socket) {
     if (const auto self = weak.lock()) self->Left(open);
   });
   std::make_shared<Newcomer>(shared_from_this(), connection)->Start();
+  if (newcomers_.size() <= kMostNewcomers) return;
+  const auto oldest = newcomers_.begin()->second.lock();
+  newcomers_.erase(newcomers_.begin());
+  if (oldest) oldest->MakeRoom();
 }
 
 void ShardDoor::Left(FrameSocket* socket) {

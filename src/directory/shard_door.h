@@ -4,10 +4,13 @@
 // or questions (R81). Who says something else,
 // too much, or nothing is closed, with words in the log. No error of one accept ends the door: where
 // descriptors have run out it waits a little and goes on. Must never let a flood of strangers hold
-// the loop: it accepts some at a time. On the service's loop, but for Open.
+// the loop or much memory: it accepts some at a time, and of more than 1024 that have not said what
+// for (with TLS each costs up to 47 KiB, and what it says) the oldest leaves. On the service's loop, but for Open.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -60,7 +63,9 @@ class ShardDoor : public std::enable_shared_from_this<ShardDoor> {
   std::shared_ptr<DirectoryService> service_;
   Duration lease_{0};
   Strangers strangers_;
-  bool failing_ = false;  // the log says so
+  bool failing_ = false;                                        // the log says so
+  std::map<std::uint64_t, std::weak_ptr<Newcomer>> newcomers_;  // by their number, the oldest first
+  std::uint64_t came_ = 0;
   std::set<FrameSocket*> open_;
   std::function<void()> when_empty_;
 };

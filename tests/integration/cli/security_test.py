@@ -1,0 +1,263 @@
+"""Clusters whose members recognize each other, real processes: the tour of docs/operations.md, objects and sums by TLS,
+and who is kept out, with which words."""
+
+import contextlib
+import os
+import pathlib
+import re
+import resource
+import shlex
+import socket
+import tempfile
+import time
+import unittest
+
+import cluster
+from cluster import Daemon, read, run, wait_until
+
+TOUR = pathlib.Path(__file__).resolve().parents[3] / "docs" / "operations.md"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def commands_of(page, heading):
+    """The commands of the first block of code behind that heading, as lists of words."""
+    block = re.search(rf"^#+ {re.escape(heading)}\n.*?```sh\n(.*?)```", page, re.M | re.S).group(1)
+    lines = block.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+class Tour(cluster.CommandTest):
+    def test_the_commands_of_the_page_make_a_secure_cluster(self):
+        commands = commands_of(TOUR.read_text(), "A secure cluster of three nodes")
+        self.assertLessEqual(len(commands), 10)
+        port = free_port()
+        before = os.getcwd()
+        with contextlib.ExitStack() as ends:
+            folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="hoplite-test-"))
+            ends.callback(os.chdir, before)
+            os.chdir(folder)
+            pathlib.Path("weights").write_bytes(os.urandom(5 << 20))
+            for _, *words in commands:
+                here = [re.sub(r"\bH[123]:7000\b", f"127.0.0.1:{port}", word) for word in words]
+                here = [re.sub(r"\bH[123]:\d+", "127.0.0.1:0", word) for word in here]
+                if here[0] in ("directory", "node"):
+                    ends.callback(Daemon(*here).end)
+                else:
+                    said = self.succeed(*here)
+            self.assertEqual(read("weights"), read("copy"))
+            self.assertIn(b"3 nodes", said)
+
+
+class SecureCluster(cluster.Cluster):
+    """Its members have what `of_directory` and `of_node` say."""
+
+    of_directory = of_node = ()
+
+    def start(self, *arguments, **options):
+        role = self.of_directory if arguments[0] == "directory" else self.of_node
+        return super().start(*arguments, *role, **options)
+
+
+class CertifiedCluster(SecureCluster):
+    @property
+    def tls(self):
+        if not os.path.isdir(self.path("tls")):
+            self.certs("tls")
+        return self.path("tls")
+
+    def certs(self, folder, *options):
+        done = run("certs", self.path(folder), *options)
+        assert done.returncode == 0, done.stderr
+        return self.path(folder)
+
+    @staticmethod
+    def words(folder, role):
+        return ("--tls-ca", f"{folder}/ca.pem", "--tls-cert", f"{folder}/{role}.pem", "--tls-key", f"{folder}/{role}.key")
+
+    @property
+    def of_directory(self):
+        return self.words(self.tls, "directory")
+
+    @property
+    def of_node(self):
+        return self.words(self.tls, "node")
+
+
+class SecretCluster(SecureCluster):
+    @property
+    def of_node(self):
+        path = self.path("secret")
+        if not os.path.exists(path):
+            self.secret("secret", "a secret of sixteen bytes")
+        return ("--secret-file", path)
+
+    of_directory = of_node
+
+    def secret(self, name, content, mode=0o600):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content)
+        os.chmod(self.path(name), mode)
+        return ("--secret-file", self.path(name))
+
+
+class Moves:
+    """What a cluster is for; of each kind of cluster."""
+
+    def test_objects_and_sums_move(self):
+        members = self.cluster(3)
+        for node in (1, 2, 3):
+            with open(members.path(f"s{node}"), "wb") as file:
+                file.write(node.to_bytes(4, "little") * (1 << 20))
+            self.succeed("put", members.path(f"s{node}"), "--id", f"name:s{node}", "--socket", members.socket(node))
+        self.succeed("reduce", "name:s1", "name:s2", "name:s3", "--target", "name:sum", "--dtype", "int32", "--op", "sum",
+                     "--socket", members.socket(1))
+        self.succeed("get", "name:sum", "--output", members.path("sum"), "--socket", members.socket(2))
+        self.assertEqual(read(members.path("sum")), (6).to_bytes(4, "little") * (1 << 20))
+        small = members.path("small")
+        pathlib.Path(small).write_bytes(b"small")
+        self.succeed("put", small, "--id", "name:small", "--socket", members.socket(1))
+        self.assertEqual(self.succeed("get", "name:small", "--output", "-", "--socket", members.socket(3)), b"small")
+
+    def test_commands_that_ask_the_directory_prove_who_they_are(self):
+        members = self.cluster(2)
+        address = members.directory.ready["address"]
+        self.assertIn(b"2 nodes", self.succeed("status", "--directory", address, *members.of_node))
+        self.succeed("trace", "--directory", address, *members.of_node, "--output", members.path("trace"))
+        self.assertIn("n2", read(members.path("trace")).decode())
+
+    def test_plain_text_is_told_that_this_is_tls(self):
+        members = self.cluster(1)
+        address = members.directory.ready["address"]
+        said = self.refuse("unavailable", "status", "--directory", address, "--timeout", "5s")
+        self.assertIn("it speaks TLS, and this member has no certificate and no secret", said)
+
+    def test_a_directory_that_starts_again_is_recognized(self):
+        members = self.cluster(2)
+        self.put(members, 1, 3 << 20, "kept")
+        members.restart_directory()
+        self.get(members, 2, "kept")
+
+
+class Certificates(Moves, cluster.ClusterTest):
+    Cluster = CertifiedCluster
+
+    def test_others_are_kept_out_in_words(self):
+        members = self.cluster(1)
+        address = members.directory.ready["address"]
+        ask = ("status", "--directory", address, "--timeout", "5s")
+        foreign = members.words(members.certs("foreign"), "node")
+        self.assertIn("its certificate is not of this cluster's authority", self.refuse("unavailable", *ask, *foreign))
+        self.assertIn("is of hoplite:///directory, this is a node",
+                      self.refuse("invalid_argument", *ask, *members.words(members.tls, "directory")))
+        secret = SecretCluster.secret(members, "secret", "a secret of sixteen bytes")
+        self.assertIn("it wants a certificate", self.refuse("unavailable", *ask, *secret))
+        # By the same authority, for another cluster.
+        os.mkdir(members.path("blue"), 0o700)
+        for name in ("ca.pem", "ca.key"):
+            pathlib.Path(members.path(f"blue/{name}")).write_bytes(read(f"{members.tls}/{name}"))
+        os.chmod(members.path("blue/ca.key"), 0o600)
+        blue = members.words(members.certs("blue", "--cluster", "blue"), "node")
+        self.assertIn("is of hoplite:///directory, not of hoplite://blue/directory", self.refuse("unavailable", *ask, *blue))
+
+    def test_new_certificates_of_the_same_authority_are_taken_while_members_run(self):
+        members = self.cluster(2)
+        self.put(members, 1, 3 << 20, "before")
+        old = read(f"{members.tls}/node.pem")
+        members.certs("tls")
+        self.assertNotEqual(old, read(f"{members.tls}/node.pem"))
+        self.get(members, 2, "before")
+        members.nodes.append(members.add_node())
+        self.get(members, 3, "before")
+
+    def test_an_authority_whose_key_is_kept_elsewhere_is_not_replaced(self):
+        members = self.cluster(0)
+        os.unlink(f"{members.tls}/ca.key")
+        before = read(f"{members.tls}/ca.pem")
+        self.assertIn("the authority's key", self.refuse("invalid_argument", "certs", members.tls))
+        self.assertEqual(before, read(f"{members.tls}/ca.pem"))
+
+
+class Secrets(Moves, cluster.ClusterTest):
+    Cluster = SecretCluster
+
+    def test_others_are_kept_out_in_words(self):
+        members = self.cluster(1)
+        ask = ("status", "--directory", members.directory.ready["address"], "--timeout", "5s")
+        wrong = members.secret("wrong", "another secret of theirs")
+        self.assertIn("its secret is another one", self.refuse("unavailable", *ask, *wrong))
+        for name, content, mode, words in (("empty", "", 0o600, "is empty"), ("short", "guess me", 0o600, "has 8 bytes"),
+                                           ("open", "a secret of sixteen bytes", 0o644, "chmod 600")):
+            self.assertIn(words, self.refuse("invalid_argument", *ask, *members.secret(name, content, mode)))
+
+    def test_of_very_many_strangers_the_oldest_leave(self):
+        members = self.cluster(0)
+        directory = members.start("directory", "--listen", "127.0.0.1:0", "--lease", "100s", "--tombstone", "200s")
+        host, port = directory.ready["address"].rsplit(":", 1)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        with contextlib.ExitStack() as open_:
+            strangers = []
+            for _ in range(1100):
+                strangers.append(open_.enter_context(socket.create_connection((host, int(port)))))
+                strangers[-1].sendall(b"\x16\x03\x01\x02\x00\x01")
+            strangers[0].settimeout(cluster.PATIENCE)
+            with contextlib.suppress(ConnectionResetError):
+                self.assertEqual(strangers[0].recv(100), b"")
+
+    def test_handshakes_that_are_left_hold_up_nobody(self):
+        members = self.cluster(2)
+        host, port = members.directory.ready["address"].rsplit(":", 1)
+        for round_ in range(3):
+            with contextlib.ExitStack() as open_:
+                for _ in range(300):
+                    stranger = open_.enter_context(socket.create_connection((host, int(port))))
+                    stranger.sendall(b"\x16\x03\x01\x02\x00\x01")  # a ClientHello that never ends
+                self.put(members, 1, 3 << 20, f"o{round_}")
+                self.get(members, 2, f"o{round_}")
+
+    def test_a_handshake_that_never_ends_is_sent_away_after_a_lease(self):
+        members = self.cluster(0)
+        host, port = members.directory.ready["address"].rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as slow:
+            slow.settimeout(cluster.PATIENCE)
+            slow.sendall(b"\x16\x03\x01\x02\x00\x01")
+            begun = time.monotonic()
+            self.assertEqual(slow.recv(100), b"")
+            self.assertLess(time.monotonic() - begun, cluster.PATIENCE)
+
+
+class Doors(cluster.CommandTest):
+    def test_who_recognizes_nobody_listens_where_no_other_host_comes(self):
+        ways = r"--tls-ca, --tls-cert and --tls-key .*--secret-file, or --insecure"
+        self.assertRegex(self.refuse("invalid_argument", "directory", "--listen", "0.0.0.0:0"), ways)
+        self.assertRegex(self.refuse("invalid_argument", "node", "--directory", "127.0.0.1:1", "--memory", "1MiB", "--listen",
+                                     "0.0.0.0:0", "--advertise", "127.0.0.1", "--socket", ""), ways)
+
+    def test_insecure_opens_the_door(self):
+        Daemon("directory", "--listen", "0.0.0.0:0", "--insecure").end()
+
+    def test_the_plain_admin_port_is_not_opened_beside_tls(self):
+        with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
+            self.succeed("certs", f"{folder}/tls")
+            said = self.refuse("invalid_argument", "directory", "--listen", "127.0.0.1:0", "--admin", "0.0.0.0:0",
+                               *CertifiedCluster.words(f"{folder}/tls", "directory"))
+        self.assertIn("0.0.0.0:0 of --admin, which is plain text", said)
+
+    def test_a_cluster_of_one_machine_may_have_a_secret(self):
+        with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
+            secret = SecretCluster.secret(type("In", (), {"path": lambda _, name: f"{folder}/{name}"})(), "s",
+                                          "a secret of sixteen bytes")
+            daemon = Daemon("up", "--nodes", "1", "--memory", "16MiB", *secret)
+            self.addCleanup(daemon.end)
+            address = daemon.ready["address"]
+            wait_until(lambda: b"1 node" in run("status", "--directory", address, *secret).stdout, "the node joins")
+
+
+if __name__ == "__main__":
+    unittest.main()
