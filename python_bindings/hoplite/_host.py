@@ -5,6 +5,8 @@ processes keeps them."""
 from __future__ import annotations
 
 import hashlib
+import os
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,9 @@ class Host:
     #: Folders, which may not exist yet.
     sockets: Path
     logs: Path
+    #: By which the cluster's processes recognize each other (``new_secret``). Of one that only
+    #: looks for sockets it may be empty.
+    secret: str = ""
 
     def socket(self, node: str) -> Path:
         """Where clients attach to the node that the cluster's runtime knows by this text. The name
@@ -43,7 +48,13 @@ class Host:
             told = [f"--listen={address or any_port(self.address)}"]
             if address is None:
                 told.append("--recovery-window=0ms")
-            return ["directory", f"--cluster={self.cluster}", *told, *arguments]
+            return [
+                "directory",
+                f"--cluster={self.cluster}",
+                f"--secret-file={self.secret_file()}",
+                *told,
+                *arguments,
+            ]
 
         return Daemon(all_arguments, self.log(log))
 
@@ -60,12 +71,29 @@ class Host:
         return [
             "node",
             f"--cluster={self.cluster}",
+            f"--secret-file={self.secret_file()}",
             *([] if directory is None else [f"--directory={directory}"]),
             f"--listen={any_port(self.address)}",
             f"--socket={socket}",
             f"--memory={memory}",
             f"--name={name}",
         ]
+
+    def secret_file(self) -> Path:
+        """Whole under its name at any time: processes of the same cluster read it meanwhile."""
+        self.sockets.mkdir(parents=True, exist_ok=True)
+        path = self.socket("secret")
+        new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(self.secret)
+        new.rename(path)
+        return path
+
+
+def new_secret() -> str:
+    """Of a cluster."""
+    return secrets.token_hex(32)
 
 
 def any_port(address: str) -> str:

@@ -36,7 +36,9 @@ def connected(socket: Path) -> hoplite.Client:
 
 
 def test_a_host_keeps_a_directory_and_nodes(tmp_path: Path) -> None:
-    host = _host.Host("a cluster", "127.0.0.1", tmp_path / "sockets", tmp_path / "logs")
+    host = _host.Host(
+        "a cluster", "127.0.0.1", tmp_path / "sockets", tmp_path / "logs", _host.new_secret()
+    )
     directory = host.keep_directory(lambda: None, "directory", "--orphan-grace=5s")
     address = str(directory.ready()["address"])
     nodes = [
@@ -56,7 +58,7 @@ def test_a_host_keeps_a_directory_and_nodes(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_stopped_stays_away(tmp_path: Path) -> None:
-    host = _host.Host("stopped", "127.0.0.1", tmp_path, tmp_path)
+    host = _host.Host("stopped", "127.0.0.1", tmp_path, tmp_path, _host.new_secret())
     directory = host.keep_directory(lambda: None, "directory")
     address = str(directory.ready()["address"])
     node = host.keep_node("node", address, "16MiB", "node", "node")

@@ -17,7 +17,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
 from hoplite._core import ObjectId
 from hoplite._daemon import Daemon
-from hoplite._host import Host
+from hoplite._host import Host, new_secret
 from hoplite._host_node import HostNode, folder
 from hoplite.dask import _share
 from hoplite.dask._share import Share
@@ -52,9 +52,9 @@ async def _init(client: Any, memory: str) -> None:
             "with --protocol hoplite, or the cluster with protocol='hoplite://'"
         )
     await client.register_plugin(DirectoryPlugin())
-    cluster, address = await client.run_on_scheduler(_directory)
+    cluster, address, secret = await client.run_on_scheduler(_directory)
     try:
-        await client.register_plugin(NodePlugin(cluster, address, memory))
+        await client.register_plugin(NodePlugin(cluster, address, memory, secret))
     except BaseException:
         await client.unregister_worker_plugin(NODE)
         await client.run_on_scheduler(_stop_directory)
@@ -65,9 +65,9 @@ def _listen_elsewhere(dask_scheduler: Any) -> list[str]:
     return [one for one in dask_scheduler.workers if not one.startswith("hoplite://")]
 
 
-def _directory(dask_scheduler: Any) -> tuple[str, str]:
+def _directory(dask_scheduler: Any) -> tuple[str, str, str]:
     plugin = dask_scheduler.plugins[DIRECTORY]
-    return plugin.cluster, plugin.address
+    return plugin.cluster, plugin.address, plugin.secret
 
 
 def _stop_directory(dask_scheduler: Any) -> None:
@@ -84,13 +84,20 @@ class DirectoryPlugin(SchedulerPlugin):
     def __init__(self) -> None:
         self.cluster = f"dask-{ObjectId.random().hex()[:16]}"
         self.address = ""
+        self.secret = new_secret()
         self._daemon: Daemon | None = None
         self._logs: Path | None = None
 
     async def start(self, scheduler: Any) -> None:
         """When it returns nodes find it. UnavailableError: it does not start, and why."""
         self._logs = Path(tempfile.mkdtemp(prefix="hoplite-dask-"))
-        host = Host(self.cluster, get_address_host(scheduler.address), folder("dask"), self._logs)
+        host = Host(
+            self.cluster,
+            get_address_host(scheduler.address),
+            folder("dask"),
+            self._logs,
+            self.secret,
+        )
         self._daemon = host.keep_directory(
             lambda: self.address or None, "directory", f"--orphan-grace={GRACE}"
         )
@@ -119,6 +126,7 @@ class NodePlugin(WorkerPlugin):
     cluster: str
     directory: str
     memory: str
+    secret: str
 
     name = NODE
     idempotent = True
@@ -129,7 +137,9 @@ class NodePlugin(WorkerPlugin):
         share = _share.here()
         if share is None:
             address = get_address_host(worker.address)
-            host = Host(self.cluster, address, folder("dask"), Path(worker.local_directory))
+            host = Host(
+                self.cluster, address, folder("dask"), Path(worker.local_directory), self.secret
+            )
             node = HostNode(host, self.directory, self.memory, "dask")
             client = await asyncio.to_thread(node.attach)
             share = _share.here()  # since: of another worker on this loop

@@ -16,6 +16,7 @@ from ray._private.worker import global_worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from hoplite._client import Client, connect
+from hoplite._host import new_secret
 from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, UnavailableError
 from hoplite.ray import _errands
 from hoplite.ray._keepers import DirectoryKeeper, NodeKeeper, Place
@@ -135,6 +136,7 @@ class _Keepers:
         self._job = job
         self._memory = memory
         self._orphan_grace = orphan_grace
+        self._secret = new_secret()
         self._nodes: dict[str, Any] = {}
         self._directory: Any = None
         self._address = ""
@@ -158,7 +160,7 @@ class _Keepers:
         if head is None:
             raise NotFoundError("hoplite.ray.init: Ray names no head node")
         self._directory = _actor(DirectoryKeeper, self._job.place.directory_name, head).remote(
-            head["NodeManagerAddress"], self._orphan_grace
+            head["NodeManagerAddress"], self._orphan_grace, self._secret
         )
         self._address = _answer(self._directory.address.remote())
         keepers = [self._add(node) for node in alive.values()]
@@ -169,7 +171,7 @@ class _Keepers:
         if node_id not in self._nodes:
             keeper = _actor(NodeKeeper, self._job.place.node_name(node_id), node)
             self._nodes[node_id] = keeper.remote(
-                node_id, node["NodeManagerAddress"], self._address, self._memory
+                node_id, node["NodeManagerAddress"], self._address, self._memory, self._secret
             )
         return self._nodes[node_id]
 

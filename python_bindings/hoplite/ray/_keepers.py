@@ -47,9 +47,9 @@ class Place:
         keeper, which Ray restarts under the same id: that of an earlier init has other nodes."""
         return self.session / "hoplite" / f"{self.job}-{actor_id}.directory"
 
-    def host(self, address: str = "") -> Host:
+    def host(self, address: str = "", secret: str = "") -> Host:
         """The sockets' paths are no longer than ``sockets/plasma_store``, Ray's own: Ray checks."""
-        return Host(self.cluster, address, self.session / "hoplite", self.session / "logs")
+        return Host(self.cluster, address, self.session / "hoplite", self.session / "logs", secret)
 
     def socket(self, node_id: str) -> Path:
         return self.host().socket(node_id)
@@ -66,14 +66,16 @@ class DirectoryKeeper:
     who owns the keepers, hears of it.
     """
 
-    def __init__(self, host: str, orphan_grace: float) -> None:
+    def __init__(self, host: str, orphan_grace: float, secret: str) -> None:
         place = Place.of_this_process()
         self._wanted: set[str] = set()
         self._asked = asyncio.Event()
         self._address_file = place.address_file(ray.get_runtime_context().get_actor_id())
         self._address_file.parent.mkdir(parents=True, exist_ok=True)
         grace = f"--orphan-grace={round(orphan_grace * 1000)}ms"
-        self._daemon = place.host(host).keep_directory(self._had, place.log("directory"), grace)
+        self._daemon = place.host(host, secret).keep_directory(
+            self._had, place.log("directory"), grace
+        )
 
     async def address(self) -> str:
         said = await asyncio.to_thread(self._daemon.ready)
@@ -101,10 +103,10 @@ class DirectoryKeeper:
 class NodeKeeper:
     """Runs the Hoplite node of its Ray node, always at the same socket."""
 
-    def __init__(self, node_id: str, host: str, directory: str, memory: str) -> None:
+    def __init__(self, node_id: str, host: str, directory: str, memory: str, secret: str) -> None:
         place = Place.of_this_process()
         short = node_id[:12]
-        self._daemon = place.host(host).keep_node(
+        self._daemon = place.host(host, secret).keep_node(
             node_id, directory, memory, f"ray-{short}", place.log(f"node-{short}")
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hoplite import Client, _client, _program
 from hoplite._core import ObjectId
-from hoplite._host import Host, any_port
+from hoplite._host import Host, any_port, new_secret
 from hoplite._host_node import HostNode, folder, once_known, ready
 from hoplite.errors import InvalidArgumentError, UnavailableError
 
@@ -27,10 +27,12 @@ LATER = 'read -r directory && exec "$0" "$@" --directory="$directory"'
 
 @dataclass(frozen=True)
 class Place:
-    """A cluster that ranks have started: its name, and its directory's HOST:PORT."""
+    """A cluster that ranks have started: its name, its directory's HOST:PORT, and by what its
+    processes recognize each other."""
 
     cluster: str
     directory: str
+    secret: str
 
 
 # Those of this process; each client keeps the node of this host.
@@ -84,7 +86,7 @@ def _join(place: Place) -> str:
     """The socket of this host's node, which is started if there is none."""
     if place not in _joined:
         address = _address_towards(place.directory.rpartition(":")[0].strip("[]"))
-        node = HostNode(_host(place.cluster, address), place.directory, _memory(), RUNTIME)
+        node = HostNode(_host(place.cluster, address, place.secret), place.directory, _memory(), RUNTIME)
         _joined[place] = node.attach()
     return _joined[place]._socket
 
@@ -92,7 +94,8 @@ def _join(place: Place) -> str:
 def _start(address: str) -> None:
     """A new cluster: its directory, and this host's node."""
     cluster = f"torch-{ObjectId.random().hex()[:16]}"
-    host = _host(cluster, address)
+    secret = new_secret()
+    host = _host(cluster, address, secret)
     log = host.log("node")
     waiting = HostNode(host, "", _memory(), RUNTIME).arguments(None)
     with log.open("ab") as errors:
@@ -108,22 +111,23 @@ def _start(address: str) -> None:
             directory = _program.start(
                 "directory",
                 f"--cluster={cluster}",
+                f"--secret-file={host.secret_file()}",
                 f"--listen={any_port(address)}",
                 "--recovery-window=0ms",
                 f"--exit-with-parent={node.pid}",
                 stderr=errors,
                 with_parent=False,
             )
-            place = Place(cluster, ready(directory, log)["address"])
+            place = Place(cluster, ready(directory, log)["address"], secret)
             node.stdin.write(place.directory.encode() + b"\n")
         ready(node, log)
     _joined[place] = HostNode(host, place.directory, _memory(), RUNTIME).attach()
 
 
-def _host(cluster: str, address: str) -> Host:
+def _host(cluster: str, address: str, secret: str) -> Host:
     """Its node's log goes with this process, unless that is killed."""
     sockets = folder(RUNTIME)
-    host = Host(cluster, address, sockets, sockets / cluster)
+    host = Host(cluster, address, sockets, sockets / cluster, secret)
     host.logs.mkdir(exist_ok=True)
     util.Finalize(None, shutil.rmtree, (host.logs, True), exitpriority=0)
     return host
