@@ -13,7 +13,9 @@ namespace {
 // Of a peer that has not proved who it is.
 constexpr std::size_t kMostBeforeProof = 64_KiB;
 // Answers to a peer that asks for new keys again and again and reads nothing.
-constexpr std::size_t kMostStaged = 64_KiB;
+constexpr std::size_t kMostStaged = 128_KiB;
+// So many go to the kernel at once: each call wakes the peer.
+constexpr std::size_t kBatchBytes = 64_KiB;
 
 TlsSocket& Of(BIO* bio) { return *static_cast<TlsSocket*>(BIO_get_data(bio)); }
 
@@ -30,10 +32,9 @@ const BIO_METHOD* Method() {
 }
 
 // Bytes that the kernel took: none where it has no room.
-ssize_t Send(int socket, const char* bytes, std::size_t count, bool more) {
+ssize_t Send(int socket, const char* bytes, std::size_t count) {
   for (;;) {
-    const ssize_t sent =
-        ::send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
+    const ssize_t sent = ::send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || errno != EINTR) return sent < 0 && errno == EAGAIN ? 0 : sent;
   }
 }
@@ -50,35 +51,27 @@ BIO* TlsBio::Make(TlsSocket& socket) {
 
 bool TlsBio::Flush(TlsSocket& socket) {
   if (socket.staged_.empty()) return true;
-  const ssize_t sent = Send(socket.socket_, socket.staged_.data(), socket.staged_.size(), false);
+  const ssize_t sent = Send(socket.socket_, socket.staged_.data(), socket.staged_.size());
   if (sent < 0) {
     socket.error_ = errno;
     return false;
   }
   socket.staged_.erase(0, static_cast<std::size_t>(sent));
-  if (socket.staged_.empty()) socket.staged_ = {};
+  socket.full_ = !socket.staged_.empty();
   return socket.staged_.empty();
 }
 
 int TlsBio::Write(BIO* bio, const char* bytes, int count) {
   TlsSocket& socket = Of(bio);
   const auto size = static_cast<std::size_t>(count);
-  std::size_t done = 0;
-  if (socket.staged_.empty()) {
-    const ssize_t sent = Send(socket.socket_, bytes, size, socket.more_follows_);
-    if (sent < 0) {
-      socket.error_ = errno;
-      return -1;
-    }
-    done = static_cast<std::size_t>(sent);
-  }
-  if (done == size) return count;
-  if (socket.staged_.size() + size - done > kMostStaged) {
+  if (socket.staged_.size() + size > kMostStaged) {
     socket.error_ = ENOBUFS;
     return -1;
   }
-  socket.staged_.append(bytes + done, size - done);
-  return count;
+  socket.staged_.append(bytes, size);
+  const bool waits = socket.more_follows_ && socket.staged_.size() < kBatchBytes;
+  if (waits || Flush(socket)) return count;
+  return socket.error_ == 0 ? count : -1;
 }
 
 int TlsBio::Read(BIO* bio, char* bytes, int count) {

@@ -92,7 +92,8 @@ ssize_t TlsSocket::Send(std::span<const std::byte> head, const Payload& payload,
   if (!Flush()) return -1;
   Record room;  // NOLINT(cppcoreguidelines-pro-type-member-init): for bytes
   std::size_t taken = 0;
-  while (taken < most && staged_.empty()) {
+  full_ = false;
+  while (taken < most && !full_) {
     const auto piece = NextPiece(head, payload.bytes, done + taken, most - taken, room);
     std::size_t written = 0;
     more_follows_ = taken + piece.size() < most;
@@ -100,6 +101,7 @@ ssize_t TlsSocket::Send(std::span<const std::byte> head, const Payload& payload,
     if (SSL_write_ex(ssl_, piece.data(), piece.size(), &written) != 1) return Broken();
     taken += written;
   }
+  if (staged_.empty()) staged_ = {};  // an idle connection keeps no buffers
   return static_cast<ssize_t>(taken);
 }
 

@@ -2,8 +2,7 @@
 // directory call instead of the kernel when their members recognize each other.
 //
 // Decides how bytes are cut into records: 16 KiB each, small heads together with what follows. Reads
-// 20 KiB a call, and sends each record at once; what the kernel has no room for waits here, at most
-// a record. It is told whom to expect. Must never block, wait, raise SIGPIPE, own the socket, send
+// 20 KiB a call and sends up to four records a call; what the kernel has no room for waits here. It is told whom to expect. Must never block, wait, raise SIGPIPE, own the socket, send
 // anything that was not asked for once the handshake is over, or take more than 64 KiB from a peer
 // that has not proved who it is. An end without the peer's last word (close_notify) is an error: an
 // attacker may have made it. On one thread.
@@ -42,7 +41,7 @@ class TlsSocket {
   Result<bool> Shake();
   bool established() const { return established_; }
 
-  // As SendOnce: how many bytes were taken, of which at most a record waits here (Flush); -1 with
+  // As SendOnce: how many bytes were taken, some of which may wait here (Flush); -1 with
   // errno: EAGAIN, or EPROTO with why() in words. After the handshake only.
   ssize_t Send(std::span<const std::byte> head, const Payload& payload, std::size_t done,
                std::size_t most);
@@ -83,7 +82,8 @@ class TlsSocket {
   std::string why_;
 
   // What TlsBio knows of the socket.
-  std::string staged_;        // records that the kernel had no room for
+  std::string staged_;        // records that were not sent yet
+  bool full_ = false;         // the kernel had no room for all of them
   std::size_t received_ = 0;  // bytes, until the handshake is over
   bool more_follows_ = false;
   bool drained_ = false;  // the last read took all that there was
