@@ -86,7 +86,9 @@ def _join(place: Place) -> str:
     """The socket of this host's node, which is started if there is none."""
     if place not in _joined:
         address = _address_towards(place.directory.rpartition(":")[0].strip("[]"))
-        node = HostNode(_host(place.cluster, address, place.secret), place.directory, _memory(), RUNTIME)
+        node = HostNode(
+            _host(place.cluster, address, place.secret), place.directory, _memory(), RUNTIME
+        )
         _joined[place] = node.attach()
     return _joined[place]._socket
 
