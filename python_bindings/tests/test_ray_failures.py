@@ -112,19 +112,48 @@ def test_the_directory_is_killed() -> None:
     assert reduction.get(timeout=20)[0] == 2.0
 
 
+def id_there() -> str:
+    """Of the second Ray node."""
+    return str(next(one["NodeID"] for one in ray.nodes() if "there" in one["Resources"]))
+
+
+def node_there() -> str:
+    """What its Hoplite node is called."""
+    return f"ray-{id_there()[:12]}"
+
+
 @pytest.mark.parametrize("what", ["keeper", "node"])
 def test_the_node_of_a_host_is_killed(what: str) -> None:
-    node_id = next(one["NodeID"] for one in ray.nodes() if "there" in one["Resources"])
+    node_id = id_there()
     kept = hoplite.ray.put(np.full(100_000, 5.0))
     assert ray.get(first_of.options(resources=THERE).remote(kept)) == 5.0
-    (before,) = daemons("node", f"ray-{node_id[:12]}")
+    (before,) = daemons("node", node_there())
     if what == "keeper":
         ray.kill(ray.get_actor(place().node_name(node_id)), no_restart=False)
     else:
         os.kill(before, signal.SIGKILL)
-    wait_until(lambda: len(daemons("node", f"ray-{node_id[:12]}") - {before}) == 1, "another", 30)
+    wait_until(lambda: len(daemons("node", node_there()) - {before}) == 1, "another", 30)
     works_again(THERE)
     assert ray.get(first_of.options(resources=THERE).remote(kept), timeout=30) == 5.0
+
+
+def test_a_source_that_was_lost_with_its_node_is_not_there_yet() -> None:
+    @remote()
+    def put_there(ref: hoplite.ray.Ref) -> None:
+        hoplite.ray.put(np.ones(100_000), ref)
+
+    lost, other = hoplite.ray.new_ref(), hoplite.ray.put(np.full(100_000, 2.0))
+    ray.get(put_there.options(resources=THERE).remote(lost))
+    (before,) = daemons("node", node_there())
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: len(daemons("node", node_there()) - {before}) == 1, "another", 30)
+    wait_until(lambda: hoplite.ray.wait([lost], timeout=0.1)[0] == [], "the object is lost")
+    one = hoplite.ray.reduce([lost, other], num_objects=1)
+    assert one.get(timeout=20)[0] == 2.0 and one.unused == [lost]
+    both = hoplite.ray.reduce([lost, other])
+    works_again(THERE)
+    ray.get(put_there.options(resources=THERE).remote(lost))
+    assert both.get(timeout=20)[0] == 3.0
 
 
 def test_an_actor_that_is_started_again_attaches_again() -> None:

@@ -22,6 +22,7 @@ from hoplite.errors import (
     InvalidArgumentError,
     NotFoundError,
     ObjectDeletedError,
+    PeerLostError,
     TimeoutError,
     UnavailableError,
 )
@@ -196,10 +197,10 @@ class Reduction:
                 raise InvalidArgumentError(f"reduce: {f'{leaf}: ' if leaf else ''}{both}")
 
     def _describe(self, ids: list[ObjectId]) -> list[tuple[Source, bytes]]:
-        """Those that exist, with their metadata."""
+        """Those that exist, with their metadata; a lost one (PeerLostError) may be put again."""
         found = []
         for id in ids:
-            with contextlib.suppress(NotFoundError, ObjectDeletedError):
+            with contextlib.suppress(NotFoundError, ObjectDeletedError, PeerLostError):
                 info = self._client.info(id)
                 if info.failure is not None:
                     self._failed[id] = info.failure
