@@ -51,20 +51,41 @@ class Worker(Computing):
             return self.transport.result(result, into)
 
 
+class Gradients:
+    """Those that the workers compute, in the order in which they come."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._running: dict[Any, tuple[Any, int]] = {}  # its worker, and when that was asked
+        self._number = 0
+
+    def ask(self, workers: list[Any], weights: Any) -> None:
+        """For a gradient of the weights of that handle."""
+        for worker in workers:
+            gradient = self._transport.call(worker.gradient, weights)
+            self._running[gradient] = (worker, self._number)
+
+    def first(self, count: int) -> tuple[Array, list[Any]]:
+        """The sum of so many, and the workers to ask next: theirs, and those whose gradient does
+        not come."""
+        self._number += 1
+        total, used, unused = self._transport.first_sum(list(self._running), count)
+        oldest = self._number - OVERDUE
+        overdue = [gradient for gradient in unused if self._running[gradient][1] < oldest]
+        return total, [self._running.pop(gradient)[0] for gradient in [*used, *overdue]]
+
+
 def steps(transport: Transport, workers: list[Any]) -> Iterator[tuple[Array, float]]:
     """Without end: the weights after each step, and the seconds that it took."""
     count = max(1, len(workers) // 2)
     weights = Network(LARGE).initial(seed=0)
-    handle = transport.put(weights)
-    running = {transport.call(worker.gradient, handle): (worker, 0) for worker in workers}
-    for number in itertools.count(1):
+    gradients = Gradients(transport)
+    gradients.ask(workers, transport.put(weights))
+    while True:
         begin = time.perf_counter()
-        total, used, unused = transport.first_sum(list(running), count)
+        total, free = gradients.first(count)
         weights = weights - RATE / count * total
-        handle = transport.put(weights)
-        overdue = [gradient for gradient in unused if number - running[gradient][1] > OVERDUE]
-        for worker, _ in [running.pop(gradient) for gradient in [*used, *overdue]]:
-            running[transport.call(worker.gradient, handle)] = (worker, number)
+        gradients.ask(free, transport.put(weights))
         yield weights, time.perf_counter() - begin
 
 

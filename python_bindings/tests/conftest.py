@@ -11,10 +11,11 @@ from typing import Any
 import hoplite
 import pytest
 
-# The tests of Ray programs import them, and so do the workers of their cluster.
-PROGRAMS = str(Path(__file__).parents[2] / "examples" / "ray")
-sys.path.append(PROGRAMS)
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), PROGRAMS]))
+# The tests of the examples import them, and so do the workers of their cluster.
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PROGRAMS = [str(EXAMPLES / "ray"), str(EXAMPLES / "workloads")]
+sys.path += PROGRAMS
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *PROGRAMS]))
 
 
 @pytest.fixture(scope="module")
