@@ -63,8 +63,8 @@ fi
 # Calls from Python and arrays of Ray programs: the package, in the environment of its tests.
 case " $* " in
   *runtimes*)
-    if ! python=$(./scripts/python_env.sh) || ! "$python" -c 'import ray, sklearn'; then
-      say "runtimes needs Ray and scikit-learn: python_bindings/tests/requirements-ray.txt could not be installed"
+    if ! python=$(./scripts/python_env.sh) || ! "$python" -c 'import gymnasium, ray, sklearn, torch'; then
+      say "runtimes needs Ray, scikit-learn, gymnasium and torch: python_bindings/tests/requirements-*.txt"
       exit 1
     fi
     set -- "$@" --python "$python"

@@ -75,7 +75,7 @@ class Peers:
     def for_fast_link(self, size):
         iperf = [Iperf()] if "iperf3" in self._options.peers else []
         ours = [self.hoplite(2 * size + 16 * MIB)] if "hoplite" in self._options.peers else []
-        return [*iperf, self.bare(), *ours, *self._mpich()]
+        return [*iperf, self.bare(), *ours, *self.mpich()]
 
     def ours(self, case):
         return self.hoplite(self._memory(case))
@@ -95,9 +95,9 @@ class Peers:
         """Peers with a fixed set of ranks."""
         gloo = [Gloo(self._options.venv)] if "gloo" in self._options.peers else []
         openmpi = [mpi.OpenMpi(self._options.venv.parent)] if "openmpi" in self._options.peers else []
-        return [*self._mpich(), *gloo, *openmpi]
+        return [*self.mpich(), *gloo, *openmpi]
 
-    def _mpich(self):
+    def mpich(self):
         if "mpich" not in self._options.peers:
             return []
         return [mpi.Mpich(self._options.venv, module) for module in mpi.MODULES]
@@ -207,7 +207,8 @@ class Run:
         if rows or parts:
             tables = report.comparison(rows) + ("\n" + report.parts(parts) if parts else "")
             self._save(self._options.name, tables, rows=rows, parts=parts, courses=shown(self._members.courses),
-                       timelines={"runs": [dataclasses.asdict(one) for one in self._runtimes.timelines]})
+                       timelines={"runs": [dataclasses.asdict(one) for one in self._runtimes.timelines]},
+                       learning={"runs": [dataclasses.asdict(one) for one in self._runtimes.courses]})
         if self._curves.rows:
             self._save(curves_name(self._options), report.curves(self._curves.rows), curves=self._curves.rows)
         for failure in self._failures:

@@ -9,6 +9,8 @@ import failures_figure
 import figure
 import headline
 import killed_figure
+import learning
+import learning_figure
 from course import Curve
 from killed import Timeline
 from rows import loaded
@@ -22,9 +24,11 @@ def draw(path, png):
     courses = {kind: {who: Curve(**entry) for who, entry in of_peers.items()}
                for kind, of_peers in document.get("courses", {}).items()}
     timelines = [Timeline(**entry) for entry in document.get("timelines", {}).get("runs", [])]
+    learned = [learning.Course(**entry) for entry in document.get("learning", {}).get("runs", [])]
     drawn = [figure.draw_hops(rows, named(path, ""), png), figure.draw_seconds(rows, named(path, "-latency"), png),
              failures_figure.draw(courses, named(path, "-failures"), png),
              killed_figure.draw(timelines, named(path, "-killed"), png),
+             learning_figure.draw(learned, named(path, "-learning"), png),
              curves_figure.draw_hops(curves, named(path, ""), png),
              curves_figure.draw_seconds(curves, named(path, "-latency"), png),
              curves_figure.draw_round_trips(curves, named(path, "-round-trips"), png)]

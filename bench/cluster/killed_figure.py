@@ -4,8 +4,8 @@ import look
 
 HEAD, STRIP, FOOT = 112, 100, 20  # pixels of height
 FRAME = 72  # of a strip's: its axes, below its name
-LEFT, WIDTH, BETWEEN = 46, 340, 56
-COLUMNS = {"async_sgd": "asynchronous SGD: steps", "serving": "serving: queries"}
+LEFT, WIDTH, BETWEEN = 46, 736, 48  # of all columns, and from one to the next
+COLUMNS = {"async_sgd": "asynchronous SGD: steps", "serving": "serving: queries", "a3c": "A3C: steps"}
 
 
 def draw(timelines, path, png=False):
@@ -17,14 +17,15 @@ def draw(timelines, path, png=False):
     look.title(sheet, "A worker is killed in the middle of a step", "Seconds of each step; the struck one has an edge.",
                "The dashed line is what a step may take then: one second, and twice the median of those before.")
     columns = [workload for workload in COLUMNS if any(one.workload == workload for one in timelines)]
+    width = (WIDTH - BETWEEN * (len(columns) - 1)) / len(columns)
     for number, workload in enumerate(columns):
-        left = LEFT + number * (WIDTH + BETWEEN)
+        left = LEFT + number * (width + BETWEEN)
         look.write(sheet, left, HEAD - 40, COLUMNS[workload], size=10, weight="bold")
         of_workload = [one for one in timelines if one.workload == workload]
         ends = (max(one.struck for one in of_workload), max(len(one.seconds) - one.struck for one in of_workload))
         for timeline in of_workload:
             place = strips.index((timeline.blow, timeline.who))
-            axes = look.box(sheet, left, HEAD + place * STRIP, WIDTH, FRAME)
+            axes = look.box(sheet, left, HEAD + place * STRIP, width, FRAME)
             fill(axes, timeline)
             axes.set_xlim(-ends[0] - 0.6, ends[1] - 0.4)
             axes.tick_params(labelbottom=place == len(strips) - 1)
@@ -42,5 +43,5 @@ def fill(axes, timeline):
     axes.locator_params(axis="y", nbins=4)
     axes.locator_params(axis="x", integer=True)
     axes.set_title(f"{timeline.who}, {timeline.blow}", pad=3, fontsize=9, color=look.INK)
-    axes.set_title(f"{timeline.usual():.2f} s, then ≤ {timeline.latest():.2f} s", loc="right", pad=3,
+    axes.set_title(f"{timeline.usual():.2f} s, ≤ {timeline.latest():.2f} s", loc="right", pad=3,
                    fontsize=9, weight="normal", color=look.BAD if any(late[timeline.struck:]) else look.INK)

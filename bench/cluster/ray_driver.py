@@ -7,14 +7,18 @@
   calls WAY COUNT BYTES                     {"times":[...]}: nanoseconds from the first actor's call of the second one
                                             until that has the array that it was given
   async_sgd WAY STEPS, serving WAY STEPS    {"times":[...]}: nanoseconds of each step of the workload
+  play WORKLOAD WAY POLICY STEPS            {"times":[...],"seconds":[...],"returns":[...],"computing":...}: of a3c or
+                                            impala with a policy of that size, on actors of its own: nanoseconds of each
+                                            step after the first; of all, seconds since the beginning and returns then; the
+                                            part of the time that it computes
   worker WORKLOAD WAY NUMBER                {"pid":...}: the process of that one of its actors
   killed WORKLOAD WAY STEPS STRIKE PID...   {"times":[...]}: as the workload's own; in the middle of step STRIKE, from
                                             0 on, these processes are killed
 
 WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; for calls also `ray_put`, where
 `ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
-compared after the clock was read. A step of a workload is what examples/ray says, on actors on all hosts
-but the first one.
+compared after the clock was read. A step of a workload is what examples/ray and examples/workloads say, on actors
+on all hosts but the first one.
 """
 
 import itertools
@@ -26,9 +30,13 @@ import sys
 import threading
 import time
 
+import a3c
 import async_sgd
+import frame
 import hoplite.ray
+import impala
 import numpy as np
+import policy
 import ray
 import serving
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -200,6 +208,20 @@ class Program:
     def serving(self, way, steps):
         return self._steps("serving", way, int(steps))
 
+    def play(self, workload, way, size, steps):
+        units, transport = policy.SIZES[size], TRANSPORTS[way]()
+        actors = [actor(PLAYS[workload].Worker, host, transport, seed, units, frame.ENVIRONMENT)
+                  for seed, host in enumerate(self._hosts[1:])]
+        try:
+            ray.get([one.seconds.remote() for one in actors])
+            done = list(itertools.islice(PLAYS[workload].updates(transport, actors, units), WARM_UP_STEPS + int(steps)))
+            computing = frame.compute(done, actors).share
+        finally:
+            for one in actors:
+                ray.kill(one)
+        return {"times": [int(one.took * 1e9) for one in done[WARM_UP_STEPS:]], "seconds": [one.seconds for one in done],
+                "returns": [one.score for one in done], "computing": computing}
+
     def worker(self, workload, way, number):
         actors = self._actors(workload, way)
         # After a blow: all of them work again.
@@ -233,8 +255,8 @@ class Program:
     def _actors(self, workload, way):
         """One on each host but the first one, where this program is; they stay for the next run."""
         if (workload, way) not in self._started:
-            kind, transport = ACTORS[workload], TRANSPORTS[way]()
-            actors = [actor(kind, host, transport, number, max_restarts=-1)
+            (kind, *arguments), transport = ACTORS[workload], TRANSPORTS[way]()
+            actors = [actor(kind, host, transport, number, *arguments, max_restarts=-1)
                       for number, host in enumerate(self._hosts[1:])]
             ray.get([one.seconds.remote() for one in actors])
             self._started[workload, way] = actors
@@ -271,8 +293,14 @@ def voting(transport, models):
         yield seconds
 
 
-STEPS = {"async_sgd": learning, "serving": voting}
-ACTORS = {"async_sgd": async_sgd.Worker, "serving": serving.Model}
+def playing(transport, workers):
+    return (update.took for update in a3c.updates(transport, workers))
+
+
+STEPS = {"async_sgd": learning, "serving": voting, "a3c": playing}
+# Classes, and what they are given beside the transport and a number.
+ACTORS = {"async_sgd": (async_sgd.Worker,), "serving": (serving.Model,), "a3c": (a3c.Worker, frame.UNITS, frame.ENVIRONMENT)}
+PLAYS = {"a3c": a3c, "impala": impala}
 
 
 def actor(kind, host, *arguments, **options):

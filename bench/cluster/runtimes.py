@@ -6,11 +6,13 @@ import statistics
 
 from hosts import Testbed
 from killed import Killed
+from learning import Learning
 from operations import Operation, Sample, format_rate, format_size
 from processes import Agent, Failed
 from ray_hosts import RayHosts
 from rounds import Rounds, say
 from rows import Goal, Row
+from synchronous import MODELS, Ranks, Synchronous
 from transfers import GIB, KIB, MIB
 
 HERE = pathlib.Path(__file__).parent
@@ -20,10 +22,11 @@ PYTHON, CPP = "python", "c++"
 BY_PUT = "ray, by ray.put"
 RATE = "100mbit"
 STORE = 384 * MIB  # of each Ray node and of each of ours: what the largest case needs, and its last round's
+LARGE_STORE = 768 * MIB  # for policies of 64 MiB, of which several are read at a time
 JOINING = 180.0  # seconds until actors run on all hosts
 WORKLOAD = 600.0  # seconds of all steps of one repetition
 LOCAL = "at the node of this host"
-PARTS = ("transfers", "workloads", "killed", "calls")
+PARTS = ("transfers", "workloads", "synchronous", "killed", "calls")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +40,9 @@ class Plan:
     transfer_hosts: int = 4
     workload_hosts: int = 8
     steps: int = 10
+    updates: int = 60  # of a policy that is to learn; 0: none is
+    large_steps: int = 5  # with a policy of 64 MiB
+    networks: tuple = tuple(MODELS)  # whose gradients are averaged
     steps_around_a_blow: tuple = (24, 12)  # by handles; of plain Ray, whose steps take longer
     huge: int = GIB
     put: int = 256 * MIB
@@ -47,16 +53,17 @@ class Plan:
         return list(goals) if self.with_goals else []
 
 
-QUICK = Plan(large=4 * MIB, calls=50, workload_hosts=4, steps=3, steps_around_a_blow=(6, 6),
-             huge=128 * MIB, put=64 * MIB, gets=500, with_goals=False)
+QUICK = Plan(large=4 * MIB, calls=50, workload_hosts=4, steps=3, updates=0, large_steps=1, networks=("resnet50",),
+             steps_around_a_blow=(6, 6), huge=128 * MIB, put=64 * MIB, gets=500, with_goals=False)
 
 
 class Program:
     """A Ray cluster on a testbed and ray_driver.py on its first host. Starts once, whoever asks for it first."""
 
-    def __init__(self, python, package):
+    def __init__(self, python, package, memory=STORE):
         self._python = python
         self._package = package  # the folder that the package hoplite is in
+        self._memory = memory  # of each store
         self._bed = None
         self._cluster = None
         self._agent = None
@@ -65,11 +72,11 @@ class Program:
         if self._agent is not None:
             return
         self._bed = bed
-        paths = [self._package, ROOT / "examples" / "ray"]
+        paths = [self._package, ROOT / "examples" / "ray", ROOT / "examples" / "workloads"]
         try:
-            self._cluster = RayHosts(bed, self._python, paths, STORE).__enter__()
+            self._cluster = RayHosts(bed, self._python, paths, self._memory).__enter__()
             self._agent = Agent(bed.hosts[0].command(self._python, HERE / "ray_driver.py"), env=self._cluster.environment())
-            self._agent.ask("join", STORE, timeout=JOINING)
+            self._agent.ask("join", self._memory, timeout=JOINING)
         except BaseException:
             self.stop()
             raise
@@ -121,6 +128,10 @@ class Way:
     def step_seconds(self, workload, steps):
         return median_seconds(self._ask(workload, self.name, steps))
 
+    def play(self, workload, policy, steps):
+        """What ray_driver.py says of a3c or impala with a policy of that size."""
+        return self._ask("play", workload, self.name, policy, steps)
+
     def steps_around_a_blow(self, workload, steps, strike, number, names):
         """Seconds of each step; in the middle of step `strike` the worker of that number is killed, and with it the
         processes of these names on its host."""
@@ -144,6 +155,7 @@ class Runtimes:
         self._python = python
         self._package = programs.parent / "python"
         self._local_calls = programs / "local_calls"
+        self._hoplite = programs / "hoplite"
         self._repetitions = repetitions
         self._failures = failures
         self._plan = QUICK if quick else Plan()
@@ -152,10 +164,11 @@ class Runtimes:
         self._only = only
         self.rows = []
         self.timelines = []
+        self.courses = []
 
     def run(self):
-        parts = {"transfers": self.transfers, "workloads": self.workloads, "killed": self.killed,
-                 "calls": self.local_calls}
+        parts = {"transfers": self.transfers, "workloads": self.workloads, "synchronous": self.synchronous,
+                 "killed": self.killed, "calls": self.local_calls}
         for part in PARTS:
             if part in self._only:
                 parts[part]()
@@ -196,24 +209,48 @@ class Runtimes:
         }
 
     def workloads(self):
-        """async_sgd and serving of examples/ray: an actor on each host but the first one, where the driver is."""
+        """async_sgd and serving of examples/ray, a3c and impala of examples/workloads: an actor on each host but the
+        first one, where the driver is."""
         plan = self._plan
         links = f"{plan.workload_hosts} hosts x {format_rate(RATE)}"
         # By the paper, more hosts gain more.
         gains = {"async_sgd": 2.5, "serving": 3.3} if plan.workload_hosts < 16 else {"async_sgd": 5, "serving": 3.3}
-        named = {workload: (title, gains[workload]) for workload, title in self._titles().items()}
+        named = {workload: (self._titles()[workload], gain) for workload, gain in gains.items()}
         rows = {workload: Row(f"{name}, {links}", "s", reference=PLAIN, goals=plan.goals(
                     Goal(f"{gain} x as many a second as ray", OURS, 1 / gain, against=PLAIN)))
                 for workload, (name, gain) in named.items()}
-        plain, ours = self._ways()
         say(f"runtimes: workloads; {links}")
         self.rows += rows.values()  # also those of an interrupted run
-        with Testbed(plan.workload_hosts, RATE) as bed, Rounds(bed, [plain, ours], self._failures) as rounds:
-            for number in range(1, self._repetitions + 1):
-                for workload, row in rows.items():
-                    for way in (plain, ours):
-                        say(f"  round {number} of {self._repetitions}: {workload}, {way.name}")
-                        row.add(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
+        learning = Learning(plan.workload_hosts, links, plan.updates, plan.with_goals, self._failures)
+        try:
+            with Testbed(plan.workload_hosts, RATE) as bed:
+                ways = self._ways()
+                with Rounds(bed, ways, self._failures) as rounds:
+                    for number in range(1, self._repetitions + 1):
+                        for workload, row in rows.items():
+                            for way in ways:
+                                say(f"  round {number} of {self._repetitions}: {workload}, {way.name}")
+                                row.add(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
+                    learning.run(ways, rounds, self._repetitions, plan.steps)
+                ways = self._ways(LARGE_STORE)
+                with Rounds(bed, ways, self._failures) as rounds:
+                    learning.run_large(ways, rounds, plan.large_steps)
+        finally:
+            self.rows += learning.rows
+            self.courses += learning.courses
+
+    def synchronous(self):
+        """sync_sgd of examples/workloads: a rank on each host."""
+        plan = self._plan
+        links = f"{plan.workload_hosts} hosts x {format_rate(RATE)}"
+        say(f"runtimes: synchronous training; {links}")
+        ranks = Ranks(self._python, self._package, self._hoplite)
+        cases = Synchronous(self._peers.mpich(), ranks, links, plan.with_goals, self._failures)
+        try:
+            with Testbed(plan.workload_hosts, RATE) as bed:
+                cases.run(bed, plan.networks, self._repetitions, plan.steps)
+        finally:
+            self.rows += cases.rows
 
     def killed(self):
         """The same programs, while one of their actors dies."""
@@ -232,7 +269,8 @@ class Runtimes:
     def _titles(self):
         workers = self._plan.workload_hosts - 1
         return {"async_sgd": f"asynchronous SGD, 8 MiB, first {workers // 2} of {workers} gradients, a step",
-                "serving": f"serving, 16 MiB to {workers} models, a query"}
+                "serving": f"serving, 16 MiB to {workers} models, a query",
+                "a3c": f"A3C, 8 MiB, first {workers // 2} of {workers} gradients, a step"}
 
     def local_calls(self):
         """What Python adds to a call that needs no network: two programs at one node, in turn."""
@@ -261,9 +299,9 @@ class Runtimes:
             say(f"  FAILED {failure}")
         self.rows += [huge, small, more, awaited, put]
 
-    def _ways(self):
-        """Plain Ray and ours, in one Ray program: what one of them does not use does nothing."""
-        program = Program(self._python, self._package)
+    def _ways(self, memory=STORE):
+        """Plain Ray and ours, in one Ray program: what one of them does not use does nothing. memory: of each store."""
+        program = Program(self._python, self._package, memory)
         return Way(PLAIN, program), Way(OURS, program)
 
 

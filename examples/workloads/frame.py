@@ -26,13 +26,16 @@ from policy import SIZES
 from transports import LOST, PATIENCE, TRANSPORTS, Transport
 
 __all__ = [
+    "ENVIRONMENT",
     "LOST",
     "PATIENCE",
+    "UNITS",
     "Computing",
     "Gradients",
     "Learning",
     "Transport",
     "Update",
+    "compute",
     "main",
     "used",
 ]
