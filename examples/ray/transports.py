@@ -22,8 +22,10 @@ Array = npt.NDArray[np.float32]
 # Seconds until a sum, or an answer, is given up: more workers have failed than a program bears.
 PATIENCE = 300.0
 
-# What Ray says of what an actor that has failed would have made, or had made.
+# What Ray says of what an actor that has failed would have made, or had made; and Hoplite, when the
+# node of the actor's host is away.
 LOST = (
+    hoplite.UnavailableError,
     ray.exceptions.RayActorError,
     ray.exceptions.ActorUnschedulableError,
     ray.exceptions.ObjectLostError,
@@ -148,13 +150,18 @@ class HopliteTransport:
     def filling(self, into: Any) -> Iterator[None]:
         try:
             yield
+        except hoplite.UnavailableError:
+            raise  # the node of this host is away, and comes back: so does the worker's next result
         except Exception as error:
             hoplite.ray.fail(into, error)  # else its readers would wait for it
             raise
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         reduction = hoplite.ray.reduce(handles, num_objects=count, dtype=np.float32)
-        return reduction.get(PATIENCE), reduction.used, reduction.unused
+        total = reduction.get(PATIENCE)
+        for error in reduction.failed.values():
+            raise error  # although the others sufficed
+        return total, reduction.used, reduction.unused
 
 
 def total(values: list[Any]) -> Any:

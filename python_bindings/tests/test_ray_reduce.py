@@ -146,6 +146,14 @@ def test_the_first_of_several_and_which_they_were() -> None:
     assert set(reduction.unused) == {refs[0], refs[2]}
 
 
+def test_a_source_that_has_failed_is_left_out_and_named() -> None:
+    wrong, right = hoplite.ray.new_ref(), hoplite.ray.put(np.full(BIG, 2.0))
+    hoplite.ray.fail(wrong, OSError("no disk"))
+    reduction = hoplite.ray.reduce([wrong, right], num_objects=1)
+    assert reduction.get(timeout=20)[0] == 2.0 and reduction.used == [right]
+    assert list(reduction.failed) == [wrong] and "no disk" in str(reduction.failed[wrong])
+
+
 def test_sources_that_nobody_else_has_are_kept_until_the_end() -> None:
     late = hoplite.ray.new_ref()
     refs = ones_everywhere(2)

@@ -131,6 +131,11 @@ class Reduction:
         """Which are not, because others came first; waits until that is known."""
         return [self._sources[id] for id in self._outcome().unused]
 
+    @property
+    def failed(self) -> dict[Source, HopliteError]:
+        """Which had failed when it began, and why: they are left out."""
+        return {self._sources[id]: error for id, error in self._failed.items()}
+
     def __reduce__(self) -> Any:
         raise TypeError("a Reduction belongs to its process: hand over its ref")
 
