@@ -14,7 +14,7 @@ def draw(timelines, path, png=False):
         return None
     strips = list(dict.fromkeys((one.blow, one.who) for one in timelines))
     sheet = look.sheet(HEAD + STRIP * len(strips) + FOOT)
-    look.title(sheet, "A worker is killed in the middle of a step", "Seconds of each step; the struck one has an edge.",
+    look.title(sheet, "A worker, or its host, is killed in the middle of a step", "Seconds of each step; the struck one has an edge.",
                "The dashed line is what a step may take then: one second, and twice the median of those before.")
     columns = [workload for workload in COLUMNS if any(one.workload == workload for one in timelines)]
     width = (WIDTH - BETWEEN * (len(columns) - 1)) / len(columns)
@@ -42,6 +42,6 @@ def fill(axes, timeline):
     axes.set_ylim(0, 1.1 * max(timeline.allowed(), *timeline.seconds))
     axes.locator_params(axis="y", nbins=4)
     axes.locator_params(axis="x", integer=True)
-    axes.set_title(f"{timeline.who}, {timeline.blow}", pad=3, fontsize=9, color=look.INK)
+    axes.set_title(f"{timeline.who}, {timeline.blow.removesuffix(' killed')}", pad=3, fontsize=9, color=look.INK)
     axes.set_title(f"{timeline.usual():.2f} s, ≤ {timeline.latest():.2f} s", loc="right", pad=3,
-                   fontsize=9, weight="normal", color=look.BAD if any(late[timeline.struck:]) else look.INK)
+                   fontsize=8, weight="normal", color=look.BAD if any(late[timeline.struck:]) else look.INK)
