@@ -43,6 +43,7 @@ Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments&
 Result<std::unique_ptr<web::WebServer>> StartWeb(const DirectoryArguments& options,
                                                  const directory::DirectoryServer& shard) {
   if (options.web.empty()) return std::unique_ptr<web::WebServer>();
+  TRY(net::RequireNoPlainDoor(options.web, options.config.security, "--web"));
   auto server = web::WebServer::Start(options.web, shard.service());
   if (server) return server;
   return std::unexpected(Error(server.error().code, "--web: " + server.error().message));

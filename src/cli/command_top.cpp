@@ -10,6 +10,7 @@
 #include "cli/top/paint.h"
 #include "cli/top/terminal.h"
 #include "cli/top/top.h"
+#include "net/security.h"
 
 namespace hoplite::cli {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::chrono::seconds kTopTimeout(2);
 
 struct TopArguments {
   ObjectId id;  // all zero: every object
+  SecurityConfig security;
   top::TopOptions top{.timeout = kTopTimeout};
   bool once = false;
   bool json = false;
@@ -32,7 +34,9 @@ Result<void> PrintOnce(const TopArguments& options) {
   return Print(text);
 }
 
-Result<void> RunTop(const TopArguments& options) {
+Result<void> RunTop(TopArguments& options) {
+  TRY_ASSIGN(options.top.security,
+             net::Security::Load(options.security, net::TlsRole::kNode, std::nullopt));
   const bool live = !options.once && !options.json && top::Terminal::there();
   return live ? top::ShowLive(options.top) : PrintOnce(options);
 }
@@ -52,9 +56,11 @@ void AddTop(CLI::App& app, Action& chosen) {
             "nodes by name, in, out, memory, fetches or waits")
       ->type_name("COLUMN")
       ->default_str("name");
+  AddSecurity(*command, options->security);
   AddAnswerTimeout(*command, options->top.timeout)->default_str("2s");
   AddJson(*command, options->json);
-  command->callback([&chosen, options] {
+  command->callback([&chosen, options, command] {
+    RequireSound(*command, options->security.Validate());
     if (options->id != ObjectId()) options->top.view.followed = options->id;
     chosen = [options] { return RunTop(*options); };
   });

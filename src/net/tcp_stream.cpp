@@ -165,6 +165,7 @@ void TcpStream::ShakeSoon() {
 
 // What was encrypted and not sent yet.
 Task<Result<void>> TcpStream::Flush() {
+  if (closed_) co_return std::unexpected(Closed());
   while (!tls_->Flush()) {
     if (errno != EAGAIN) co_return std::unexpected(Failure(errno));
     CO_TRY(co_await AwaitReady(out_));

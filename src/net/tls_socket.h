@@ -2,10 +2,11 @@
 // directory call instead of the kernel when their members recognize each other.
 //
 // Decides how bytes are cut into records: 16 KiB each, small heads together with what follows. Reads
-// 20 KiB a call and sends up to four records a call; what the kernel has no room for waits here. It is told whom to expect. Must never block, wait, raise SIGPIPE, own the socket, send
-// anything that was not asked for once the handshake is over, or take more than 64 KiB from a peer
-// that has not proved who it is. An end without the peer's last word (close_notify) is an error: an
-// attacker may have made it. On one thread.
+// 20 KiB a call and sends up to four records a call; what the kernel has no room for waits here. It
+// is told whom to expect. Must never block, wait, raise SIGPIPE, own the socket, send anything that
+// was not asked for once the handshake is over, or take more than 64 KiB from a peer that has not
+// proved who it is. An end without the peer's last word (close_notify) is an error: an attacker may
+// have made it. Nobody calls it once the socket is closed: another may have its number. On one thread.
 #pragma once
 
 #include <cstddef>

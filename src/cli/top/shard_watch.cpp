@@ -16,9 +16,10 @@ constexpr std::size_t kMostObjects = 2000;
 
 }  // namespace
 
-ShardWatch::ShardWatch(asio::io_context& loop, std::string address, Duration timeout,
-                       Duration between, std::function<void()> told)
-    : ShardWatch(loop, directory::MakeTcpPort(loop, address), timeout, between, std::move(told)) {
+ShardWatch::ShardWatch(asio::io_context& loop, std::string address, net::SecurityPtr security,
+                       Duration timeout, Duration between, std::function<void()> told)
+    : ShardWatch(loop, directory::MakeTcpPort(loop, address, std::move(security)), timeout, between,
+                 std::move(told)) {
   look_.address = std::move(address);
 }
 

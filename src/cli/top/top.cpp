@@ -39,10 +39,10 @@ class Watches {
       : tell_(std::move(told)) {
     for (const std::string& address : options.shards) {
       losses_.push_back(std::make_unique<directory::TraceQuestion>(
-          loop, address, options.timeout,
+          loop, address, options.security, options.timeout,
           [this](const auto& decisions) { NoteLosses(decisions); }));
-      shards_.push_back(std::make_unique<ShardWatch>(loop, address, options.timeout, between,
-                                                     [this] { tell_(); }));
+      shards_.push_back(std::make_unique<ShardWatch>(
+          loop, address, options.security, options.timeout, between, [this] { tell_(); }));
     }
     Follow(options.view.followed);
   }

@@ -9,11 +9,13 @@
 #include "base/time.h"
 #include "cli/top/model.h"
 #include "cli/top/view.h"
+#include "net/security.h"
 
 namespace hoplite::cli::top {
 
 struct TopOptions {
   std::vector<std::string> shards;
+  net::SecurityPtr security;
   Duration timeout{};  // of each question
   View view;           // at the beginning
 };

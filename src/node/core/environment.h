@@ -29,6 +29,6 @@ struct Environment {
 
 // Fills what is empty: TCP, with TLS unless `security` is null; a memfd.
 Environment WithDefaults(const NodeConfig& config, Environment environment,
-                         const net::SecurityPtr& security);
+                         const net::SecurityPtr& security = nullptr);
 
 }  // namespace hoplite::node

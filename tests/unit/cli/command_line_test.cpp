@@ -112,6 +112,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "'h:7000' is no host: write HOST alone"},
         BadUsage{{"node", "--directory", "h:1", "--memory", "1GiB", "--advertise", "name:7000"},
                  "--advertise: 'name:7000' is no host"},
+        BadUsage{{"directory", "--listen", "h:1", "--tls-ca", "a", "--tls-cert", "b"},
+                 "--tls-key: --tls-ca, --tls-cert and --tls-key are needed together"},
+        BadUsage{{"status", "--directory", "h:1", "--tls-ca", "a", "--tls-cert", "b", "--tls-key",
+                  "c", "--secret-file", "d"},
+                 "--secret-file: give either it or certificates"},
         BadUsage{{"directory", "--listen", "h:1", "--lease", "200ms"},
                  "--lease: must be longer than --heartbeat"},
         BadUsage{{"directory", "--listen", "h:1", "--heartbeat", "-1s"}, "-1s"},
@@ -211,9 +216,10 @@ TEST(CommandLine, SimulatedReductionsAnswerInJson) {
 
 TEST(CommandLine, WhatOtherCommandsFailWithIsADocumentToo) {
   const std::string nowhere = "192.0.2.1:1";  // no address of this machine
-  EXPECT_EQ(ErrorOf({"directory", "--listen", nowhere}, ExitStatus::kFailed)["code"],
+  EXPECT_EQ(ErrorOf({"directory", "--insecure", "--listen", nowhere}, ExitStatus::kFailed)["code"],
             "unavailable");
-  EXPECT_EQ(ErrorOf({"node", "--directory", "127.0.0.1:1", "--memory", "1MiB", "--listen", nowhere},
+  EXPECT_EQ(ErrorOf({"node", "--insecure", "--directory", "127.0.0.1:1", "--memory", "1MiB",
+                     "--listen", nowhere},
                     ExitStatus::kFailed)["code"],
             "unavailable");
   EXPECT_EQ(ErrorOf({"demo", "/etc/hostname"}, ExitStatus::kFailed)["code"], "invalid_argument");
