@@ -23,10 +23,20 @@ void Ownership::On(NodeId node, const Owner& event) {
   if (window_.collecting()) return window_.Defer(node, event);
   if (Answered(node, event.object, event.number, event.own)) return;
   if (event.own) return Own(node, event.object, event.number, event.grace);
-  objects_.Touch(event.object, node);
-  owners_.Note(event.object, Time{});
-  owners_.Drop(event.object, node);
+  if (MayBe(event.object)) {
+    objects_.Touch(event.object, node);
+    owners_.Note(event.object, Time{});
+    owners_.Drop(event.object, node);
+  }
   Answer(node, event.object, event.number, OwnerResult::kOk);
+}
+
+// Somebody owns or owned the id, or has its object. Otherwise nothing came of the request for which a
+// node owned it, a reduction that failed: its id is as free as before.
+bool Ownership::MayBe(const ObjectId& id) const {
+  if (owners_.Knows(id)) return true;
+  const ObjectRecord* record = objects_.Find(id);
+  return record != nullptr && (record->exists() || record->coming());
 }
 
 void Ownership::On(NodeId node, const Owned& event) {

@@ -93,6 +93,7 @@ class Ownership {
   bool Answered(NodeId node, const ObjectId& id, std::uint64_t number, bool own);
   void Answer(NodeId node, const ObjectId& id, std::uint64_t number, OwnerResult result);
   void TellHolders(const ObjectId& id, const ObjectRecord& record);
+  bool MayBe(const ObjectId& id) const;
   bool AtLimit(NodeId node, const ObjectId& id) const;
   GraceTerms graces() const { return {options_.orphan_grace, options_.tombstone}; }
   Version Present() const { return {{stamps_.incarnation(), stamps_.sequence()}}; }

@@ -39,6 +39,16 @@ TEST_F(Owners, AnIdIsOwnedBeforeItExistsAndDeletedWithoutHavingExisted) {
   Expect("S: refused deleted");
 }
 
+// A reduction failed, and its coordinator can't know that it owned nothing.
+TEST_F(Owners, ADisownOfWhatNeverWasLeavesTheIdFree) {
+  Join("A").Join("S").Disown("A");
+  Expect("A: owner 1 ok");
+  Locate("A");
+  Expect();
+  Put("S").Ignore();
+  EXPECT_TRUE(Exists());
+}
+
 TEST_F(Owners, WhatNobodyOwnsStays) {
   Join("S").Put("S").Pass(minutes(5));
   EXPECT_TRUE(Exists());
