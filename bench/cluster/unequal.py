@@ -6,7 +6,8 @@
 Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
 the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts; if all read it, over each way goes
-2 (n - 1) / n of the size. In an allgather half of the objects go over each way.
+2 (n - 1) / n of the size. In an allgather each host asks for each object at a moment of its own; half of the objects go over each
+way, or, in one site, a host's time is divided by that of n - 1 objects over its link.
 """
 
 import argparse
@@ -43,11 +44,12 @@ class Case:
     job: str = "broadcast"  # or "reduce"; "allreduce": all read the sum; "allgather": all read all objects
 
     def bound(self, host):
-        """Seconds in which the object can come to this host."""
+        """Seconds in which the object, or all objects of an allgather, can come to this host."""
         rate = min(self.rates[0], self.rates[host])
         if self.between and host % 2 == 1:
             rate = min(rate, self.between)
-        return self.size / (rate * MBIT)
+        objects = len(self.rates) - 1 if self.job == "allgather" else 1
+        return objects * self.size / (rate * MBIT)
 
     def words(self, number):
         """What the node on this host is told of its link and site."""
@@ -95,6 +97,10 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
         Case("two sites of 4: a sum of 8 that all read", SITES, between=100, job="allreduce"),
         Case("two sites of 4: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, job="allgather"),
         Case("the same, within 150 ms", SITES, size=4 * MIB, apart=0.15, between=100, job="allgather"),
+        Case("4 hosts of 100 read 4 objects, within 150 ms", (100,) * 4, apart=0.15, job="allgather"),
+        Case("the same, within 250 ms", (100,) * 4, apart=0.25, job="allgather"),
+        Case("8 hosts of 100 read 8 objects of 4 MiB, within 150 ms", (100,) * 8, size=4 * MIB, apart=0.15, job="allgather"),
+        Case("the same, together", (100,) * 8, size=4 * MIB, apart=0.0, job="allgather"),
         Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
 SIMULATED = [*REAL,
              Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
@@ -123,8 +129,9 @@ def simulate(program, case, seed):
         command.append("--unmeasured")
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
-    slow = case.whole_by()
-    return case.worst({}, report["seconds"]) if slow else report["stretch"]
+    if case.whole_by():
+        return case.worst({}, report["seconds"])
+    return report["ratio" if case.job == "allgather" else "stretch"]
 
 
 def simulate_all(options):

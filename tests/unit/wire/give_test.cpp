@@ -14,12 +14,12 @@ namespace {
 
 using namespace protocol;  // NOLINT(google-build-using-namespace): the events and actions converted
 
-const ObjectId kObject = ObjectId::FromName("an object");
-const Version kVersion{{.incarnation = 7, .sequence = 9}};
+const ObjectId kGiven = ObjectId::FromName("an object");
+const Version kGivenVersion{{.incarnation = 7, .sequence = 9}};
 
 TEST(Give, ComesBackAsItWas) {
-  const InlineObject given{kObject, kVersion, "f4", std::make_shared<const std::string>("bytes"),
-                           {},      9};
+  const InlineObject given{
+      kGiven, kGivenVersion, "f4", std::make_shared<const std::string>("bytes"), {}, 9};
   const std::string message = EncodeGive(given);
   const auto back = DecodeGive(std::as_bytes(std::span(message)));
   ASSERT_TRUE(back) << back.error().ToString();
@@ -32,7 +32,7 @@ TEST(Give, IsNothingElse) {
     return DecodeGive(std::as_bytes(std::span(bytes))).error().message;
   };
   EXPECT_THAT(why("junk"), ::testing::HasSubstr("no message"));
-  EXPECT_THAT(why(ToProto(NodeAction{Recall{kObject, kVersion}}).SerializeAsString()),
+  EXPECT_THAT(why(ToProto(NodeAction{Recall{kGiven, kGivenVersion}}).SerializeAsString()),
               ::testing::HasSubstr("without bytes"));
 }
 
