@@ -12,7 +12,8 @@ usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
                 (lint is the part of release that reads the sources, python that of the Python package,
                 docs builds the site: scripts/docs.sh); release then has also the tests that asan has
   --all         all of release, and docs; play all random histories and long searches, compile each source alone and
-                show each to clang-tidy, otherwise an eighth of them, another one for each commit (--only lint: all sources)
+                show each to clang-tidy, otherwise an eighth of them, another one for each commit (--only lint: all sources),
+                and every other one of the tests of Ray
   --jobs N      processes at a time for building, and half as many more tests, since most of them wait
                 (default: one per core)
 TEXT
