@@ -80,8 +80,14 @@ def id_exists(id: hoplite.ObjectId) -> bool:
 
 def status() -> Any:
     """What the directory says of nodes and objects."""
-    keeper = ray.get_actor(hoplite.ray._job.Job.of_this_process().place.directory_name)
-    command = ["status", f"--directory={ray.get(keeper.address.remote())}", "--json"]
+    place = hoplite.ray._job.Job.of_this_process().place
+    keeper = ray.get_actor(place.directory_name)
+    command = [
+        "status",
+        f"--directory={ray.get(keeper.address.remote())}",
+        f"--secret-file={place.host().socket('secret')}",
+        "--json",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "hoplite", *command], capture_output=True, text=True, check=True
     )

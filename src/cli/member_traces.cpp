@@ -35,9 +35,11 @@ Decisions NoAnswer() {
 net::Task<Decisions> AskNode(std::shared_ptr<net::Transport> transport, net::Identity self,
                              protocol::NodeInfo node, Duration timeout) {
   CO_TRY_ASSIGN(const net::StreamPtr stream, co_await transport->Connect(node.address, timeout));
-  const net::Deadline patience(stream->loop(), Now() + timeout, [stream] { stream->Close(); });
+  const Time until = Now() + timeout;
   CO_TRY_ASSIGN(const net::ConnectionPtr connection,
                 co_await net::Greet(stream, self, node.id, timeout));
+  // From here on: the greeting says by itself that it took too long.
+  const net::Deadline patience(stream->loop(), until, [stream] { stream->Close(); });
   wire::Frame question{wire::TraceAsk{}};
   CO_TRY(co_await connection->Send(std::move(question)));
   CO_TRY_ASSIGN(const wire::Frame frame, co_await connection->reader.Next());
