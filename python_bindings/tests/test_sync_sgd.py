@@ -24,7 +24,7 @@ import torch
 PROGRAM = str(Path(__file__).parents[2] / "examples" / "workloads" / "sync_sgd.py")
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone"]
 MIB = 1 << 20
-BACKENDS = ["gloo"]
+BACKENDS = ["gloo", "hoplite"]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -129,6 +129,11 @@ class Group(Calls):
         leaving.start()
         _leaving[:] = [one for one in _leaving if one.is_alive()]
         _leaving.append(leaving)
+        with self._lock:
+            lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.close()
+        _leaving.extend(lane.thread for lane in lanes if lane.thread is not None)
 
     def abort(self) -> None:
         """What is under way ends with an error, here and at the others."""
@@ -147,6 +152,8 @@ class Group(Calls):
 
 # Of this process, until they leave.
 _groups: weakref.WeakSet[Group] = weakref.WeakSet()
+# Threads that have torch's objects: one that still runs when the interpreter ends ends the process
+# by a signal.
 _leaving: list[threading.Thread] = []
 
 

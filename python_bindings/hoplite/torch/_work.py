@@ -89,7 +89,8 @@ class Lane:
         self._lock, self._running = threading.Lock(), threading.Lock()
         self._begun = 0  # and not done
         self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        #: None: all operations ran on their callers' threads.
+        self.thread: threading.Thread | None = None
 
     def begin(self, work: Work, caller_waits: bool) -> None:
         with self._lock:
@@ -106,9 +107,9 @@ class Lane:
         self._waiting.put(None)
 
     def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run_all, name="hoplite-lane", daemon=True)
-            self._thread.start()
+        if self.thread is None:
+            self.thread = threading.Thread(target=self._run_all, name="hoplite-lane", daemon=True)
+            self.thread.start()
 
     def _run_all(self) -> None:
         while (work := self._waiting.get()) is not None:
