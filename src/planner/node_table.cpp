@@ -114,12 +114,14 @@ std::uint32_t NodeTable::FetchesOf(NodeId node) const {
   return record == nullptr ? 1 : std::max<std::uint32_t>(1, record->use.fetches);
 }
 
-double NodeTable::SentElsewhere(NodeId node, const ObjectId& object) const {
+NodeTable::Sent NodeTable::SentElsewhere(NodeId node, const ObjectId& object) const {
   const NodeRecord* record = Find(node);
-  double sent = 0;
+  Sent sent;
   if (record == nullptr) return sent;
   for (const LinkUse::Sent& one : record->use.sent) {
-    if (one.object != object) sent += static_cast<double>(one.bytes_per_second);
+    if (one.object == object) continue;
+    sent.bytes_per_second += static_cast<double>(one.bytes_per_second);
+    ++sent.streams;
   }
   return sent;
 }

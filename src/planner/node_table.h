@@ -67,8 +67,12 @@ class NodeTable {
 
   // How many objects come to it, this one included.
   std::uint32_t FetchesOf(NodeId node) const;
-  // Bytes per second that it sends of other objects.
-  double SentElsewhere(NodeId node, const ObjectId& object) const;
+  // What it sends of other objects.
+  struct Sent {
+    double bytes_per_second = 0;
+    std::uint32_t streams = 0;
+  };
+  Sent SentElsewhere(NodeId node, const ObjectId& object) const;
 
   // What a node measured of its link; 0: no sample.
   void NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip);

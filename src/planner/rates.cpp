@@ -22,7 +22,7 @@ constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
 // A move must bring so many times as much; where it frees a link for other objects, less.
 constexpr double kGains = kAlike;
-constexpr double kGainsJoint = 1.2;
+constexpr double kGainsJoint = 1.1;
 // A move costs a moment without bytes, of so many messages: it must save more.
 constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
@@ -65,7 +65,7 @@ Rates::Rates(const CopyTable& table, const Measured& measured)
     if (const NodeRecord* node = nodes.Find(id)) fastest = std::max(fastest, node->carries);
   }
   if (fastest == 0) fastest = nodes.link().bytes_per_second;
-  for (const auto& [id, copy] : table.copies()) Note(id, copy, measured, fastest);
+  for (const auto& [id, copy] : table.copies()) Note(id, copy, nodes, fastest);
   std::map<std::string, std::uint32_t> sites;
   for (auto& [id, node] : nodes_) {
     const auto number = static_cast<std::uint32_t>(sites.size());
@@ -75,6 +75,8 @@ Rates::Rates(const CopyTable& table, const Measured& measured)
   for (const auto& [from, one] : sites) {
     for (const auto& [to, other] : sites) ways_[{one, other}] = nodes.RateOfWay(from, to);
   }
+  // Between sites the way is the limit, whatever links carry.
+  if (measured.joint != nullptr && sites.size() == 1) LeaveOthersTheirPart(nodes, *measured.joint);
   // From those that need no source on, down the tree.
   std::vector<NodeId> holders;
   for (const auto& [id, node] : nodes_) {
@@ -86,16 +88,12 @@ Rates::Rates(const CopyTable& table, const Measured& measured)
   }
 }
 
-void Rates::Note(NodeId id, const Copy& copy, const Measured& measured, double fastest) {
-  const NodeRecord* known = measured.nodes.Find(id);
+void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest) {
+  const NodeRecord* known = nodes.Find(id);
   Node node;
   node.wants = known != nullptr && known->carries > 0 ? known->carries : fastest;
   node.link = known != nullptr && known->sends > 0 ? known->sends : node.wants;
   node.sends = node.link;
-  if (measured.joint != nullptr) {
-    node.wants /= measured.nodes.FetchesOf(id);
-    node.sends -= std::min(node.sends, measured.nodes.SentElsewhere(id, *measured.joint));
-  }
   node.rate_class =
       static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
   node.needs_source = !copy.final();
@@ -104,6 +102,15 @@ void Rates::Note(NodeId id, const Copy& copy, const Measured& measured, double f
     node.source = feed->source;
   }
   nodes_.emplace(id, std::move(node));
+}
+
+// Streams share a link alike: one more gets its share, however much the others take.
+void Rates::LeaveOthersTheirPart(const NodeTable& nodes, const ObjectId& object) {
+  for (auto& [id, node] : nodes_) {
+    const NodeTable::Sent others = nodes.SentElsewhere(id, object);
+    node.wants /= nodes.FetchesOf(id);
+    node.sends = std::max(node.link - others.bytes_per_second, node.link / (others.streams + 1.0));
+  }
 }
 
 // Its link goes to its receivers one by one: the faster ones first.

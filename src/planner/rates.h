@@ -94,7 +94,8 @@ class Rates {
   };
 
   const Node& of(NodeId node) const { return nodes_.at(node); }
-  void Note(NodeId id, const Copy& copy, const Measured& measured, double fastest);
+  void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest);
+  void LeaveOthersTheirPart(const NodeTable& nodes, const ObjectId& object);
   void Share(NodeId holder, const FlowSamples& samples);
   // What a holder's link has left for this receiver: those that are as fast or faster come first.
   double Spare(const Node& holder, NodeId receiver) const;
