@@ -92,6 +92,8 @@ def test_a_client_that_is_closed_has_nothing_open(cluster: LocalCluster, there: 
     kept = client.register("closed")
     number = kept.compare_and_set(0, b"x", writer=True, timeout=SOON)
     with there.register("closed") as watched:
+        # The shard knows that it is open there: without anybody a register ends.
+        assert watched.get(timeout=SOON).number == number
         client.close()
         assert not watched.changed(after=number, timeout=SOON).has_writer
         with pytest.raises(hoplite.CancelledError):

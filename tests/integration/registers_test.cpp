@@ -114,6 +114,8 @@ TEST_F(RegistersTest, WhoWaitsHearsThatTheWriterIsGone) {
   std::optional<Client> owner = cluster_->client(0);
   std::optional<Register> writer = *owner->OpenRegister("it", kSoon);
   const auto written = writer->CompareAndSet({}, "a", kClaim);
+  // The shard knows that it is open there: without anybody a register ends.
+  EXPECT_EQ(reader.Get(kSoon)->number, written->entry.number);
   auto changed = reader.ChangedAsync(written->entry.number, kSoonLater);
   EXPECT_EQ(CodeOf(changed.Wait(50ms)), ErrorCode::kTimeout);
   owner->Close();
