@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,7 +16,6 @@
 namespace hoplite::sim {
 namespace {
 
-constexpr Duration kTellsEvery = std::chrono::milliseconds(30);  // as real nodes do
 constexpr std::uint64_t kEventsPerGet = 20'000;
 
 // One machine's wish for one object.
@@ -41,9 +39,6 @@ class Allgather {
 
   void Write() {
     for (NodeIndex producer = 0; producer < options_.nodes; ++producer) Write(producer);
-    for (NodeIndex machine = 0; machine < options_.nodes; ++machine) {
-      TellUseAt(start_ + kTellsEvery * machine / options_.nodes, machine);
-    }
   }
 
   void Run(AllgatherReport& report) {
@@ -71,11 +66,9 @@ class Allgather {
     Number(producer, asks);
     const ObjectId object = ObjectId::FromName(fmt::format("object {}", producer));
     World& world = *worlds_.emplace_back(std::make_unique<World>(options_, object, links_));
-    shares_.emplace_back(options_.nodes);
     for (const auto& [machine, when] : asks) {
       // The first world makes the machines.
       const NodeIndex node = producer == 0 ? world.AddNode() : world.AddNodeAt(machine);
-      shares_.back()[machine].node = node;
       if (machine == producer) {
         world.At(Time{}, [&world, node] { world.Put(node, kFirstContent); });
       } else {
@@ -83,36 +76,6 @@ class Allgather {
         world.At(when, [&world, node] { world.Get(node); });
       }
     }
-  }
-
-  void TellUseAt(Time when, NodeIndex machine) {
-    worlds_.front()->At(when, [this, when, machine] { TellUse(when, machine); });
-  }
-
-  // How busy its links were since it told so last, to all shards.
-  void TellUse(Time now, NodeIndex machine) {
-    protocol::LinkUse use;
-    for (std::size_t i = 0; i < worlds_.size(); ++i) {
-      Share& share = shares_[i][machine];
-      const double sent = worlds_[i]->SentBy(now, share.node);
-      const double more = sent - std::exchange(share.sent, sent);
-      const auto rate = static_cast<std::uint64_t>(more / ToSeconds(kTellsEvery));
-      if (rate > 0) use.sent.push_back({worlds_[i]->object(), rate});
-      if (!worlds_[i]->members()[share.node].node.streams().empty()) ++use.fetches;
-    }
-    for (std::size_t i = 0; i < worlds_.size(); ++i) {
-      const NodeIndex node = shares_[i][machine].node;
-      worlds_[i]->At(now, [&world = *worlds_[i], node, use] { world.TellUse(node, use); });
-    }
-    if (!AllHaveAll()) TellUseAt(now + kTellsEvery, machine);
-  }
-
-  bool AllHaveAll() const {
-    return std::ranges::all_of(worlds_, [](const auto& world) {
-      return std::ranges::all_of(world->members(), [](const Member& member) {
-        return member.node.copy() && member.node.copy()->complete;
-      });
-    });
   }
 
   // Puts the machines in the order in which this object's shard numbers them.
@@ -166,12 +129,6 @@ class Allgather {
   const Time start_;
   const std::shared_ptr<Network> links_;
   std::vector<std::unique_ptr<World>> worlds_;
-  // A machine's part in a world.
-  struct Share {
-    NodeIndex node = 0;
-    double sent = 0;  // bytes, when it told of its links last
-  };
-  std::vector<std::vector<Share>> shares_;  // by world and machine
 };
 
 Result<void> Validate(const Options& options) {

@@ -50,7 +50,6 @@ NodeIndex Network::AddCopy(NodeIndex node) {
   if (node == copies_on_.size()) copies_on_.emplace_back();
   copies_on_[node].push_back(copy);
   foldings_.emplace_back();
-  sent_bytes_.push_back(0);
   // What nobody else sends comes in all stripes at once.
   Inbound alone;
   alone.block = static_cast<double>(layout_.block_bytes) / stripes_;
@@ -63,6 +62,7 @@ NodeIndex Network::AddNode() {
   HOPLITE_CHECK(node_of_.size() == node, "nodes come before further copies");
   AddCopy(node);
   AddLinks(2);
+  sent_bytes_.push_back(0);
   return node;
 }
 
@@ -189,20 +189,6 @@ double Network::RateIntoNodeOf(NodeIndex copy) const {
   return rate;
 }
 
-double Network::SentBy(Time now, NodeIndex copy) const {
-  double sent = sent_bytes_[copy];
-  for (const FlowId id : link_flows_[UpOf(copy)]) {
-    if (flows_[id].source == copy) sent += Sent(now, flows_[id]) - flows_[id].began;
-  }
-  return sent;
-}
-
-double Network::BytesSentBy(NodeIndex node) const {
-  double sent = 0;
-  for (const NodeIndex copy : copies_on_[node]) sent += sent_bytes_[copy];
-  return sent;
-}
-
 double Network::Valid(Time now, const Inbound& inbound, std::uint32_t stripe) const {
   return std::min(inbound.bytes + inbound.rate * Nanoseconds(now - inbound.at),
                   stripe_bytes_[stripe]);
@@ -263,7 +249,7 @@ void Network::StopSending(Time now, FlowId id) {
   flow.at = now;
   flow.rate = 0;
   flow.sending = false;
-  if (!StaysOnNode(flow)) sent_bytes_[flow.source] += flow.sent - flow.began;
+  if (!StaysOnNode(flow)) sent_bytes_[node_of_[flow.source]] += flow.sent - flow.began;
   flow.wake = kNever;
   Unlink(flow);
   LeaveStream(now, id);

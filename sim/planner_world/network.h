@@ -94,10 +94,8 @@ class Network {
   double RateInto(NodeIndex copy) const;  // bytes per second, now arriving
   // The same of all copies on the node of this one.
   double RateIntoNodeOf(NodeIndex copy) const;
-  // What has left the copy's node so far, from this copy.
-  double SentBy(Time now, NodeIndex copy) const;
   // What the up link of this node has carried through flows that ended.
-  double BytesSentBy(NodeIndex node) const;
+  double BytesSentBy(NodeIndex node) const { return sent_bytes_[node]; }
 
   Time next_event() const { return queue_.next_time(); }
   // Does everything that is due at `now`; appends each (node, stripe) that became whole.
@@ -273,7 +271,7 @@ class Network {
   std::map<std::pair<NodeIndex, NodeIndex>, Stream> streams_;  // by source and receiver
   std::vector<std::vector<FlowId>> link_flows_;
   std::vector<std::vector<NodeIndex>> copies_on_;  // by node
-  std::vector<double> sent_bytes_;                 // by copy
+  std::vector<double> sent_bytes_;                 // by node
   EventQueue<Event> queue_;
   std::uint64_t events_ = 0;
   double bytes_dropped_ = 0;

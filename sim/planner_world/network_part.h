@@ -74,7 +74,6 @@ class NetworkPart {
   NodeIndex ReceiverOf(FlowId flow) const { return mine_[whole_->ReceiverOf(flow)]; }
   Tag TagOf(FlowId flow) const { return whole_->TagOf(flow); }
   double RateInto(NodeIndex copy) const { return whole_->RateInto(all_[copy]); }
-  double SentBy(Time now, NodeIndex copy) const { return whole_->SentBy(now, all_[copy]); }
   double RateIntoNodeOf(NodeIndex copy) const { return whole_->RateIntoNodeOf(all_[copy]); }
 
  private:

@@ -103,8 +103,6 @@ class World {
   void Subscribe(NodeIndex index);
   // The node fetches objects of other worlds, too.
   void SetJoint(NodeIndex index) { members_[index].node.Join(); }
-  // So busy are its links with the objects of all worlds.
-  void TellUse(NodeIndex index, const protocol::LinkUse& use) { Say(index, use); }
   void Kill(NodeIndex index);
   void BreakSession(NodeIndex index, Duration duration);
   void RestartDirectory();
@@ -119,8 +117,6 @@ class World {
   void SetRate(NodeIndex index, double bytes_per_second) {
     network_.SetRate(index, bytes_per_second);
   }
-  // Bytes that left the node so far, of this world's object.
-  double SentBy(Time now, NodeIndex index) const { return network_.SentBy(now, index); }
   void SetMemoryFree(NodeIndex index, Time when);
 
   // Until nothing moves any more, or a property is broken.

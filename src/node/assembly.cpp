@@ -55,7 +55,6 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       shard_words(context, data_plane, gives, drainage),
       inventory(context),
       long_waits(context),
-      link_reports(context, data_plane),
       ticked(runtime.main()) {}
 
 Result<void> Assembly::Listen() {
@@ -102,13 +101,11 @@ void Assembly::Join() {
                         limited ? config.rate_bytes_per_second : config.link_bytes_per_second},
                    std::move(hooks));
   runtime.Spawn(runtime.main(), "sweep", SweepNowAndThen());
-  runtime.Spawn(runtime.main(), "link reports", link_reports.Run());
 }
 
 void Assembly::Stop(const Error& why) {
   stopping = true;
   ticked.Notify();
-  link_reports.Stop();
   EndAll(why);
   drainage.Stop();
   data_plane.Stop();

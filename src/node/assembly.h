@@ -19,7 +19,6 @@
 #include "node/serve/serve.h"
 #include "node/shard/admittance.h"
 #include "node/shard/inventory.h"
-#include "node/shard/link_reports.h"
 #include "node/shard/long_waits.h"
 #include "node/shard/shard_words.h"
 #include "node/streams/data_plane.h"
@@ -64,7 +63,6 @@ struct Assembly {
   ShardWords shard_words;
   Inventory inventory;
   LongWaits long_waits;
-  LinkReports link_reports;
   net::Signal ticked;
   Admittance admittance;
   bool stopping = false;  // main loop only

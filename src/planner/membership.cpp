@@ -37,6 +37,5 @@ void Membership::OnLost(NodeId node) {
 
 void Membership::On(NodeId node, const StoreUsage& event) { nodes_.NoteUsage(node, event); }
 void Membership::On(NodeId node, const ToldWaits& event) { nodes_.NoteWaits(node, event.waits); }
-void Membership::On(NodeId node, const LinkUse& event) { nodes_.NoteUse(node, event); }
 
 }  // namespace hoplite::planner

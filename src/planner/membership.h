@@ -47,7 +47,6 @@ class Membership {
   void OnLost(NodeId node);
   void On(NodeId node, const StoreUsage& event);
   void On(NodeId node, const ToldWaits& event);
-  void On(NodeId node, const LinkUse& event);
 
  private:
   const DirectoryOptions& options_;

@@ -51,7 +51,6 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   record.inventory_open = true;
   record.telling = now;
   record.waits.clear();
-  record.use = {};
   ++open_inventories_;
   by_name_[info.name] = info.id;
 }
@@ -107,23 +106,6 @@ void NodeTable::NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration r
     link_.latency +=
         std::chrono::duration_cast<Duration>(kWeight * (round_trip / 2 - link_.latency));
   }
-}
-
-std::uint32_t NodeTable::FetchesOf(NodeId node) const {
-  const NodeRecord* record = Find(node);
-  return record == nullptr ? 1 : std::max<std::uint32_t>(1, record->use.fetches);
-}
-
-NodeTable::Sent NodeTable::SentElsewhere(NodeId node, const ObjectId& object) const {
-  const NodeRecord* record = Find(node);
-  Sent sent;
-  if (record == nullptr) return sent;
-  for (const LinkUse::Sent& one : record->use.sent) {
-    if (one.object == object) continue;
-    sent.bytes_per_second += static_cast<double>(one.bytes_per_second);
-    ++sent.streams;
-  }
-  return sent;
 }
 
 Time NodeTable::NoteGives(NodeId node, Duration takes, Time now) {

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <hoplite/object_id.h>
-
 #include "base/ids.h"
 #include "planner/words.h"
 
@@ -25,7 +23,6 @@ struct NodeRecord {
   std::optional<Time> telling;
   StoreUsage usage;
   std::vector<Wait> waits;             // that it told
-  LinkUse use;                         // likewise
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   Time gives_until{};  // its link has carried all that it was told to give (R85), if links are slow
@@ -59,20 +56,10 @@ class NodeTable {
   void EndInventory(NodeId node);
   void NoteUsage(NodeId node, const StoreUsage& usage) { nodes_.at(node).usage = usage; }
   void NoteWaits(NodeId node, std::vector<Wait> waits) { nodes_.at(node).waits = std::move(waits); }
-  void NoteUse(NodeId node, LinkUse use) { nodes_.at(node).use = std::move(use); }
   void Suspend(NodeId node);
   // Its name is still known until ForgetDeparted.
   void Erase(NodeId node);
   void ForgetDeparted() { departed_.clear(); }
-
-  // How many objects come to it, this one included.
-  std::uint32_t FetchesOf(NodeId node) const;
-  // What it sends of other objects.
-  struct Sent {
-    double bytes_per_second = 0;
-    std::uint32_t streams = 0;
-  };
-  Sent SentElsewhere(NodeId node, const ObjectId& object) const;
 
   // What a node measured of its link; 0: no sample.
   void NoteLink(NodeId node, std::uint64_t bytes_per_second, Duration round_trip);

@@ -8,14 +8,9 @@
 namespace hoplite::planner {
 namespace {
 
-Rates::Traffic TrafficOf(const ObjectRecord& record) {
-  if (record.reduction) return Rates::Traffic::kFolded;
-  return record.joint ? Rates::Traffic::kJoint : Rates::Traffic::kAlone;
-}
-
-bool HasLinksAlone(const ObjectRecord& record) {
-  return TrafficOf(record) == Rates::Traffic::kAlone;
-}
+// Nothing else goes over the links of those who want it. Of several objects lines share the links
+// best (R39), and the readers of a sum fold it, too.
+bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record.reduction; }
 
 // Somebody waits for another source than it had.
 bool SomebodyLost(const CopyTable& table) {
@@ -45,10 +40,9 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   if (HasLinksAlone(record) && knows_members)
     forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
-  std::optional<Measured> measured;
+  std::optional<Measured> unequal;
   if (by_rate && !record.table.forest()) {
-    measured.emplace(nodes_, record.samples.OrEmpty(),
-                     TrafficOf(record) == Rates::Traffic::kJoint ? &id : nullptr);
+    unequal.emplace(nodes_, record.samples.OrEmpty(), options_.keeps_source);
     record.slow_relays.reset();
   }
   const PassRules rules{.now = clock_.now(),
@@ -56,15 +50,14 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
                         .apart = apart_,
                         .knows_members = knows_members,
                         .fresh = fresh,
-                        .measured = measured,
-                        .keeps = options_.keeps_source};
+                        .unequal = unequal};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (ManyMayCome(record)) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
     record.gathers_until = clock_.now() + apart;
   }
-  if (measured) selector.Improve();
+  if (unequal) selector.Improve();
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
@@ -96,12 +89,12 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
   return record.gathers_until > now;
 }
 
-// Of the parts of a reduction no shard sees all that its links carry; but nobody has a reason to cross
-// twice.
+// Of several objects, and of the parts of a reduction, no shard sees all that its links carry; but
+// nobody has a reason to cross twice.
 bool Passes::RatesCount(const ObjectRecord& record) const {
   if (record.table.group_count() > 1) return false;
   const bool flows = !record.table.grants().empty() || record.table.somebody_parked();
-  return flows && Rates::Count(record.table, nodes_, TrafficOf(record));
+  return flows && Rates::Count(record.table, nodes_, HasLinksAlone(record));
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {

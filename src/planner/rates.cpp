@@ -20,9 +20,6 @@ constexpr int kFullClass = 20;
 // What a relay is seen to get may grow a little.
 constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
-// A move must bring so many times as much; where it frees a link for other objects, less.
-constexpr double kGains = kAlike;
-constexpr double kGainsJoint = 1.1;
 // A move costs a moment without bytes, of so many messages: it must save more.
 constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
@@ -35,12 +32,11 @@ int Steps(double most, double rate) {
 
 }  // namespace
 
-bool Rates::Count(const CopyTable& table, const NodeTable& nodes, Traffic traffic) {
-  const bool joint = traffic == Traffic::kJoint && nodes.link_is_known();
-  if (!joint && !nodes.MayDiffer()) return false;
+bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
+  if (!nodes.MayDiffer()) return false;
   double least = nodes.link().bytes_per_second;
   double most = 0;
-  bool differ = joint;
+  bool differ = false;
   const std::string* site = nullptr;
   for (const auto& [id, copy] : table.copies()) {
     const NodeRecord* node = nodes.Find(id);
@@ -51,15 +47,12 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, Traffic traffi
     least = most == 0 ? node->carries : std::min(least, node->carries);
     most = std::max(most, node->carries);
   }
-  differ |= traffic == Traffic::kAlone && most > kAlike * least;
+  differ |= alone && most > kAlike * least;
   return differ && static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 
-Rates::Rates(const CopyTable& table, const Measured& measured)
-    : table_(table),
-      gains_(measured.joint != nullptr ? kGainsJoint : kGains),
-      move_(kMessagesOfAMove * measured.nodes.link().latency) {
-  const NodeTable& nodes = measured.nodes;
+Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples)
+    : table_(table), move_(kMessagesOfAMove * nodes.link().latency) {
   double fastest = 0;
   for (const auto& [id, copy] : table.copies()) {
     if (const NodeRecord* node = nodes.Find(id)) fastest = std::max(fastest, node->carries);
@@ -75,25 +68,23 @@ Rates::Rates(const CopyTable& table, const Measured& measured)
   for (const auto& [from, one] : sites) {
     for (const auto& [to, other] : sites) ways_[{one, other}] = nodes.RateOfWay(from, to);
   }
-  // Between sites the way is the limit, whatever links carry.
-  if (measured.joint != nullptr && sites.size() == 1) LeaveOthersTheirPart(nodes, *measured.joint);
   // From those that need no source on, down the tree.
   std::vector<NodeId> holders;
   for (const auto& [id, node] : nodes_) {
     if (!node.needs_source) holders.push_back(id);
   }
   for (std::size_t i = 0; i < holders.size(); ++i) {
-    Share(holders[i], measured.samples);
+    Share(holders[i], samples);
     std::ranges::copy(of(holders[i]).serves, std::back_inserter(holders));
   }
 }
 
 void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest) {
   const NodeRecord* known = nodes.Find(id);
+  const bool measured = known != nullptr && known->carries > 0;
   Node node;
-  node.wants = known != nullptr && known->carries > 0 ? known->carries : fastest;
-  node.link = known != nullptr && known->sends > 0 ? known->sends : node.wants;
-  node.sends = node.link;
+  node.wants = measured ? known->carries : fastest;
+  node.sends = known != nullptr && known->sends > 0 ? known->sends : node.wants;
   node.rate_class =
       static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
   node.needs_source = !copy.final();
@@ -102,15 +93,6 @@ void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fas
     node.source = feed->source;
   }
   nodes_.emplace(id, std::move(node));
-}
-
-// Streams share a link alike: one more gets its share, however much the others take.
-void Rates::LeaveOthersTheirPart(const NodeTable& nodes, const ObjectId& object) {
-  for (auto& [id, node] : nodes_) {
-    const NodeTable::Sent others = nodes.SentElsewhere(id, object);
-    node.wants /= nodes.FetchesOf(id);
-    node.sends = std::max(node.link - others.bytes_per_second, node.link / (others.streams + 1.0));
-  }
 }
 
 // Its link goes to its receivers one by one: the faster ones first.
@@ -146,10 +128,10 @@ double Rates::Spare(const Node& holder, NodeId receiver) const {
   return std::max(spare, 0.0);
 }
 
-double Rates::Taken(const Node& holder) const {
-  double taken = holder.link - holder.sends;
-  for (const NodeId id : holder.serves) taken += of(id).comes;
-  return taken;
+double Rates::Given(const Node& holder) const {
+  double given = 0;
+  for (const NodeId id : holder.serves) given += of(id).comes;
+  return given;
 }
 
 double Rates::Expected(const Node& holder, NodeId receiver_id) const {
@@ -167,7 +149,7 @@ Rates::Offer Rates::OfferOf(NodeId holder_id, NodeId receiver_id) const {
   const double rate = Expected(holder, receiver_id);
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
-              .load = static_cast<int>(8 * Taken(holder) / holder.link),
+              .load = static_cast<int>(8 * Given(holder) / holder.sends),
               .hops = holder.hops};
   if (rate < kFull * receiver.wants) {
     offer.shortfall = kFullClass;
@@ -190,7 +172,7 @@ bool Rates::IsWorthAMove(NodeId receiver_id, NodeId holder_id) const {
   const Node& holder = of(holder_id);
   const double now = receiver.comes;
   const double then = Expected(holder, receiver_id);
-  if (then < gains_ * now) return false;
+  if (then < kAlike * now) return false;
   const auto missing = static_cast<double>(Missing(receiver_id));
   const double saves = missing / std::max(now, 0.05 * receiver.wants) - missing / then;
   return saves > kSaves + ToSeconds(move_);

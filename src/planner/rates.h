@@ -1,8 +1,8 @@
 // Rates: how many bytes per second each holder of one object would give each receiver, where links
-// or sites differ (R100, R101, R105), or bytes of other objects go over them (R103).
+// or sites differ (R100, R101, R105).
 //
 // Decides: how good an offer of a holder is, and whether another one is worth a move (R102). Is told:
-// the table, what links carry and how busy they are (NodeTable), and how fast bytes come lately (FlowSamples). Must never:
+// the table, what links carry (NodeTable), and how fast bytes come lately (FlowSamples). Must never:
 // say who may be sent where (R7): SourceSelector does. It lives for one pass, over one group.
 //
 //   source 200 ──▶ 200 ──▶ 100 ──▶ 50      each holder's link goes first to its faster receivers, so
@@ -16,8 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <hoplite/object_id.h>
-
 #include "base/ids.h"
 #include "base/time.h"
 #include "planner/copy_table.h"
@@ -25,13 +23,6 @@
 #include "planner/node_table.h"
 
 namespace hoplite::planner {
-
-// What is known of the links of those who have or want one object, and of what goes over them.
-struct Measured {
-  const NodeTable& nodes;
-  const FlowSamples& samples;
-  const ObjectId* joint = nullptr;  // the object, if others come to its receivers, too
-};
 
 class Rates {
  public:
@@ -51,17 +42,11 @@ class Rates {
     friend auto operator<=>(const Offer&, const Offer&) = default;
   };
 
-  // What goes over the links of those who have or want an object.
-  enum class Traffic : std::uint8_t {
-    kAlone,   // nothing else
-    kJoint,   // other objects, too
-    kFolded,  // what a reduction's members send each other, too
-  };
-  // Their sites differ, or, of an object that is alone, their links do; or others come, too. And it
-  // takes the slowest of these links so long that a better source pays.
-  static bool Count(const CopyTable& table, const NodeTable& nodes, Traffic traffic);
+  // The sites of those who have or want the object differ; or, if nothing else goes over their links
+  // (`alone`), these do. And it takes the slowest of these links so long that a better source pays.
+  static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone);
 
-  Rates(const CopyTable& table, const Measured& measured);
+  Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples);
 
   // 0: among the fastest; one more for each factor of 1.5 below them.
   int ClassOf(NodeId node) const { return of(node).rate_class; }
@@ -82,9 +67,8 @@ class Rates {
  private:
   struct Node {
     std::uint32_t site = 0;
-    double wants = 0;  // what its link brings of the object
-    double link = 0;   // what its link takes
-    double sends = 0;  // of that, what is left by other objects
+    double wants = 0;  // what its link brings
+    double sends = 0;  // what its link takes
     int rate_class = 0;
     bool needs_source = true;
     NodeId source = kNoNode;
@@ -95,19 +79,17 @@ class Rates {
 
   const Node& of(NodeId node) const { return nodes_.at(node); }
   void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest);
-  void LeaveOthersTheirPart(const NodeTable& nodes, const ObjectId& object);
   void Share(NodeId holder, const FlowSamples& samples);
   // What a holder's link has left for this receiver: those that are as fast or faster come first.
   double Spare(const Node& holder, NodeId receiver) const;
-  double Taken(const Node& holder) const;  // of the holder's link
+  double Given(const Node& holder) const;
   double WayTo(const Node& receiver, const Node& holder) const;
   // Bytes per second that the receiver may expect of the holder.
   double Expected(const Node& holder, NodeId receiver) const;
   std::uint64_t Missing(NodeId receiver) const;
 
   const CopyTable& table_;
-  const double gains_;   // a move must bring so many times as much
-  const Duration move_;  // that it takes
+  Duration move_;  // that a move takes
   std::map<NodeId, Node> nodes_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> ways_;
 };

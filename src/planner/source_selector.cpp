@@ -52,12 +52,12 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
     Turn turn{.receiver = receiver,
               .units = static_cast<std::uint32_t>(degree) * receiver,
               .in_a_line = degree == 1};
-    if (rules.measured) turn.units = Rates::kMostReceivers * receiver;
+    if (rules.unequal) turn.units = Rates::kMostReceivers * receiver;
     if (rules.fresh > Duration{0}) turn.little = BlocksIn(table.layout(), stripes) / kNextToNothing;
     turns_.push_back(turn);
   }
   TurnTo(0);
-  if (rules.measured) rates_.emplace(table_, *rules.measured);
+  if (rules.unequal) rates_.emplace(table_, rules.unequal->nodes, rules.unequal->samples);
 }
 
 void SourceSelector::TurnTo(std::size_t group) {

@@ -31,14 +31,20 @@ namespace hoplite::planner {
 // (receiver, source)
 using KeepApart = Expiring<std::pair<NodeId, NodeId>>;
 
+// What is known of how fast links are; and how long a receiver keeps a source.
+struct Measured {
+  const NodeTable& nodes;
+  const FlowSamples& samples;
+  Duration keeps;
+};
+
 struct PassRules {
   Time now;
   const LinkModel& link;
   const KeepApart& apart;
   bool knows_members = false;  // not collecting, no inventory under way
   Duration fresh{0};           // so long after its grant a receiver hands on its place (R40)
-  std::optional<Measured> measured = std::nullopt;  // rates count (R100)
-  Duration keeps{0};                                // so long a receiver keeps a source then
+  std::optional<Measured> unequal = std::nullopt;  // links or sites differ, so rates count (R100)
 };
 
 struct Decision {

@@ -69,7 +69,9 @@ bool SourceSelector::MayFeed(NodeId receiver, NodeId source, StripeMask need) co
 void SourceSelector::Improve() {
   TurnTo(0);
   // What was granted since they were computed feeds others, too.
-  if (!decisions_.empty()) rates_.emplace(table_, *rules_.measured);
+  if (!decisions_.empty()) {
+    rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples);
+  }
   std::vector<NodeId> fed;
   for (const ProgressKey& key : table_.feeding(group_)) fed.push_back(key.node);
   std::ranges::sort(fed, {}, [&](NodeId node) {
@@ -79,7 +81,7 @@ void SourceSelector::Improve() {
     const OpenGrant* open = FirstGrant(receiver);
     if (open == nullptr || open->leaf || open->stripes != table_.Find(receiver)->fed()) continue;
     if (table_.Find(receiver)->superseded()) continue;  // it has not heard of the last move
-    if (rules_.now - open->since < rules_.keeps) continue;
+    if (rules_.now - open->since < rules_.unequal->keeps) continue;
     const std::optional<Choice> better = FindWidest(receiver, open->stripes);
     if (!better || better->source == open->source) continue;
     const bool comes_in = IsFedWithin(receiver) && !rates_->SameSite(receiver, open->source);

@@ -236,27 +236,14 @@ struct ToldWaits {
   std::vector<Wait> waits;
 };
 
-// How busy the node's links are while bytes of more than one object go over them, in place of what it
-// told before. Goes to every shard.
-struct LinkUse {
-  struct Sent {
-    ObjectId object;
-    std::uint64_t bytes_per_second = 0;  // that leave the node lately, to all receivers
-    friend bool operator==(const Sent&, const Sent&) = default;
-  };
-  std::uint32_t fetches = 0;  // objects that come to the node
-  std::vector<Sent> sent;     // of the objects of which most leaves
-};
-inline constexpr std::size_t kMostSent = 64;
-
 using NodeEvent =
     std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
                  GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
                  Tombstone, InventoryEnd, StoreUsage, ToldWaits, ReduceOpen, ReduceShape,
                  SlotAssign, ReduceOrders, ReduceClose, SlotFailed, SlotDrained, ReduceCommit,
-                 SlotProgress, Owner, Owned, RegisterUse, LinkUse>;
+                 SlotProgress, Owner, Owned, RegisterUse>;
 
-// The object an event speaks of (its shard); null for InventoryEnd, StoreUsage, ToldWaits and LinkUse,
+// The object an event speaks of (its shard); null for InventoryEnd, StoreUsage and ToldWaits,
 // which go to every shard.
 const ObjectId* ObjectOf(const NodeEvent& event);
 

@@ -129,16 +129,6 @@ void Write(const protocol::ToldWaits& event, v1::NodeEvent& to) {
   }
 }
 
-void Write(const protocol::LinkUse& event, v1::NodeEvent& to) {
-  v1::LinkUse& body = *to.mutable_link_use();
-  body.set_fetches(event.fetches);
-  for (const protocol::LinkUse::Sent& sent : event.sent) {
-    v1::LinkUse::Sent& added = *body.add_sent();
-    added.set_object(std::string(sent.object.view()));
-    added.set_bytes_per_second(sent.bytes_per_second);
-  }
-}
-
 void Write(const protocol::RegisterUse& event, v1::NodeEvent& to) {
   WriteRegisterUse(event, *to.mutable_register_use());
 }
@@ -353,19 +343,6 @@ Result<NodeEvent> ReadWaits(v1::ToldWaits& body) {
   return event;
 }
 
-Result<NodeEvent> ReadLinkUse(const v1::LinkUse& body) {
-  protocol::LinkUse event{.fetches = body.fetches(), .sent = {}};
-  if (static_cast<std::size_t>(body.sent_size()) > protocol::kMostSent) {
-    return Bad("sent", fmt::format("has {}, a node tells of at most {}", body.sent_size(),
-                                   protocol::kMostSent));
-  }
-  for (const v1::LinkUse::Sent& sent : body.sent()) {
-    TRY_ASSIGN(const ObjectId object, ReadObject(sent.object()));
-    event.sent.push_back({object, sent.bytes_per_second()});
-  }
-  return event;
-}
-
 }  // namespace
 
 v1::NodeEvent ToProto(const NodeEvent& event) {
@@ -390,7 +367,6 @@ Result<NodeEvent> FromProto(v1::NodeEvent& message) {
   }
   if (message.body_case() == v1::NodeEvent::kToldWaits)
     return ReadWaits(*message.mutable_told_waits());
-  if (message.body_case() == v1::NodeEvent::kLinkUse) return ReadLinkUse(message.link_use());
   EventSubject of;
   TRY_ASSIGN(of.object, ReadObject(message.object()));
   if (NeedsVersion(message.body_case())) {

@@ -227,8 +227,7 @@ class Members {
       case 18:
         return Tombstone{object, milliseconds(Small(40)), AVersion()};
       case 19:
-        return Small(1) == 0 ? NodeEvent(InventoryEnd{})
-                             : NodeEvent(LinkUse{Small(3), {{object, Small(40)}}});
+        return InventoryEnd{};
       case 20:
         return AnOpening(object);
       case 21:

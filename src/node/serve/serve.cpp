@@ -237,8 +237,8 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
     const auto sent = co_await connection->Send(std::move(refusal));
     co_return false;
   }
-  auto lane = std::make_shared<SendLane>(context_, connection, std::move(pending->lookup.copy),
-                                         fetch, data_plane_.meter().Sends(fetch.object));
+  auto lane =
+      std::make_shared<SendLane>(context_, connection, std::move(pending->lookup.copy), fetch);
   const bool complete = co_await lane->Run();
   lane.reset();
   asio::post(context_.runtime.main(), [this, complete, fetch = std::move(fetch)] {

@@ -25,7 +25,6 @@ void DataLoop::GiveUpIdle() {
 DataPlane::DataPlane(Context& context, std::unique_ptr<net::Transport> transport)
     : identity_{context.settings.cluster_id, context.settings.self},
       transport_(std::move(transport)),
-      meter_(context.runtime.main()),
       gate_(context.settings.max_fetches) {
   // A peer that doesn't answer a connect or a handshake is as silent as one that stalls later.
   net::PoolOptions options;

@@ -23,7 +23,6 @@
 #include "node/streams/connects.h"
 #include "node/streams/flight_gate.h"
 #include "node/streams/inbound_credit.h"
-#include "node/streams/link_meter.h"
 #include "node/streams/round_trip.h"
 
 namespace hoplite::node {
@@ -129,7 +128,6 @@ class DataPlane {
   std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
   RoundTrip& round_trip() { return round_trip_; }
-  LinkMeter& meter() { return meter_; }
   FlightGate& gate() { return gate_; }  // main loop only
   Connects& connects() { return connects_; }
   net::Identity identity() const { return identity_; }
@@ -148,7 +146,6 @@ class DataPlane {
   std::unique_ptr<net::Listener> listener_;
   InboundCredit credit_;
   RoundTrip round_trip_;
-  LinkMeter meter_;
   FlightGate gate_;
   Connects connects_;
   std::size_t next_loop_ = 0;  // main loop only

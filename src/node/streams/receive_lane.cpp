@@ -31,10 +31,7 @@ ReceiveLane::ReceiveLane(Context& context, DataPlane& data_plane, DataLoop& data
       upkeep_(data_loop_.loop),
       upkeep_ended_(data_loop_.loop) {}
 
-void ReceiveLane::Start() {
-  data_plane_.meter().Receives();
-  context_.runtime.Spawn(data_loop_.loop, "receive lane", Run());
-}
+void ReceiveLane::Start() { context_.runtime.Spawn(data_loop_.loop, "receive lane", Run()); }
 
 void ReceiveLane::Stop() {
   stopped_ = true;

@@ -28,11 +28,10 @@ wire::EndReason EndReasonOf(const store::Copy& copy) {
 }  // namespace
 
 SendLane::SendLane(Context& context, net::ConnectionPtr connection, store::CopyPtr copy,
-                   wire::Fetch fetch, std::shared_ptr<LinkMeter::Bytes> count)
+                   wire::Fetch fetch)
     : context_(context),
       connection_(std::move(connection)),
       copy_(std::move(copy)),
-      count_(std::move(count)),
       fetch_(std::move(fetch)),
       changed_(connection_->stream->loop()),
       guard_(connection_->stream->loop()),
@@ -136,10 +135,7 @@ net::Task<bool> SendLane::SendPiece(Piece piece) {
   payload.descriptor_offset = copy_->segment_offset() + range.begin;
   std::vector<std::byte> head = wire::Encode(wire::Frame(data));
   const bool sent = co_await Send(std::move(head), payload);
-  if (sent) {
-    context_.counters.bytes_sent += range.size();
-    *count_ += range.size();
-  }
+  if (sent) context_.counters.bytes_sent += range.size();
   moved_at_ = Now();
   co_return sent;
 }

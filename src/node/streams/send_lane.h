@@ -16,7 +16,6 @@
 #include "net/connection.h"
 #include "net/signal.h"
 #include "node/core/context.h"
-#include "node/streams/link_meter.h"
 #include "store/copy.h"
 #include "wire/frame.h"
 
@@ -24,9 +23,7 @@ namespace hoplite::node {
 
 class SendLane : public std::enable_shared_from_this<SendLane>, private store::CopyListener {
  public:
-  // Counts what it sends.
-  SendLane(Context& context, net::ConnectionPtr connection, store::CopyPtr copy, wire::Fetch fetch,
-           std::shared_ptr<LinkMeter::Bytes> count);
+  SendLane(Context& context, net::ConnectionPtr connection, store::CopyPtr copy, wire::Fetch fetch);
   ~SendLane() override;
 
   // True when the conversation is complete and the connection may carry another fetch.
@@ -56,7 +53,6 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   Context& context_;
   const net::ConnectionPtr connection_;
   const store::CopyPtr copy_;
-  const std::shared_ptr<LinkMeter::Bytes> count_;
   wire::Fetch fetch_;  // next moves on as blocks are sent
   net::Signal changed_;
   net::Signal guard_;

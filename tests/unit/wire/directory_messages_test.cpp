@@ -79,7 +79,6 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       InventoryEnd{},
       StoreUsage{1 << 30, 1 << 20, 7, 8, 9, 10},
       ToldWaits{{{kObject, "no memory is free"}, {kObject, ""}}},
-      LinkUse{.fetches = 3, .sent = {{kObject, 12'500'000}, {kObject, 0}}},
       ReduceOpen{kObject, 5},
       ReduceOpen{kObject, 5, true, 11},
       ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "f4", std::nullopt}},
@@ -369,17 +368,6 @@ TEST(HostileEvents, ToldWaits) {
        {"why", [](auto& m) {
           m.mutable_told_waits()->mutable_waits(0)->set_why(std::string(1025, 'x'));
         }}});
-}
-
-TEST(HostileEvents, LinkUse) {
-  ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{LinkUse{.fetches = 1, .sent = {{kObject, 1}}}}),
-      {{"sent",
-        [](auto& m) {
-          auto& all = *m.mutable_link_use()->mutable_sent();
-          while (all.size() <= 64) *all.Add() = all.Get(0);
-        }},
-       {"object", [](auto& m) { m.mutable_link_use()->mutable_sent(0)->clear_object(); }}});
 }
 
 TEST(HostileEvents, EnumsAndTimes) {
