@@ -7,14 +7,14 @@
 """
 
 import importlib
-import json
 import os
 import statistics
-import sys
 
 import sync_sgd
 import torch
 import torch.distributed as dist
+
+from answering import answer_all
 
 
 class Rank:
@@ -34,16 +34,5 @@ class Rank:
                 "computing": trained.computing / statistics.median(trained.seconds)}
 
 
-def main():
-    rank = Rank()
-    for line in sys.stdin:
-        command, *words = line.split()
-        try:
-            answer = getattr(rank, command)(*words)
-        except Exception as error:  # noqa: BLE001 - whoever started this one tells of it
-            answer = {"error": f"{line.strip()}: {type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_all(Rank())

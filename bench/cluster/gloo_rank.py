@@ -6,12 +6,12 @@
 KIND is an operation of the comparison. Arrays of float32 that a sum of whole numbers leaves exact.
 """
 
-import json
-import sys
 import time
 
 import torch
 import torch.distributed as group
+
+from answering import answer_all
 
 PERIOD = 1021  # of the numbers, as in agent.h
 
@@ -90,16 +90,5 @@ class Rank:
         return [(array, element(rank, count)) for rank, array in enumerate(into)]
 
 
-def main():
-    rank = Rank()
-    for line in sys.stdin:
-        command, *words = line.split()
-        try:
-            answer = getattr(rank, command)(*words)
-        except Exception as error:  # the comparison goes on without this peer
-            answer = {"error": f"{line.strip()}: {error}"}
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_all(Rank())

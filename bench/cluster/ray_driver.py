@@ -22,11 +22,9 @@ on all hosts but the first one.
 """
 
 import itertools
-import json
 import os
 import signal
 import statistics
-import sys
 import threading
 import time
 
@@ -39,6 +37,7 @@ import numpy as np
 import policy
 import ray
 import serving
+from answering import answer_all
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from transports import TRANSPORTS
 
@@ -316,14 +315,7 @@ def main():
     # Ray, too, writes to standard output, of workers that have died: nobody reads that.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    program = Program()
-    for line in sys.stdin:
-        name, *words = line.split()
-        try:
-            answer = getattr(program, name)(*words)
-        except Exception as error:  # noqa: BLE001 - whoever started this one tells of it
-            answer = {"error": f"{line.strip()}: {type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers, flush=True)
+    answer_all(Program(), answers)
 
 
 if __name__ == "__main__":

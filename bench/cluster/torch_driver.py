@@ -5,13 +5,13 @@
 """
 
 import datetime
-import json
-import sys
 import time
 
 import hoplite.torch  # registers the back end
 import torch
 import torch.distributed as dist
+
+from answering import answer_all
 
 PATIENCE = datetime.timedelta(seconds=100)
 
@@ -50,16 +50,5 @@ class Rank:
         return 1.0
 
 
-def main():
-    rank = Rank()
-    for line in sys.stdin:
-        command, *words = line.split()
-        try:
-            answer = getattr(rank, command)(*words)
-        except Exception as error:
-            answer = {"error": repr(error)}
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_all(Rank())
