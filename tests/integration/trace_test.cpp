@@ -32,7 +32,7 @@ net::Identity IdentityOf(const node::Node& node) {
 TEST(NodeTrace, IsToldWhileTheMainLoopHangs) {
   asio::io_context* main = nullptr;
   const NodeConfig config{.directory = {"127.0.0.1:1"}, .memory_bytes = 4_MiB};  // nobody is there
-  const auto usual = node::WithDefaults(config, {}, nullptr).directory;
+  const auto usual = node::WithDefaults(config, {}).directory;
   node::Environment environment;
   environment.directory = [&](asio::io_context& loop) {
     main = &loop;

@@ -40,7 +40,7 @@ std::size_t Cluster::Add(const ClusterOptions& options) {
   node::Environment world;
   world.directory = [this](asio::io_context& loop) { return directory_->MakeClient(loop); };
   if (options.between) {
-    world = node::WithDefaults(config, std::move(world), nullptr);
+    world = node::WithDefaults(config, std::move(world));
     world.transport = [make = world.transport, between = options.between](const auto& loops) {
       return between(make(loops));
     };

@@ -129,20 +129,21 @@ class Group(Calls):
         leaving.start()
         _leaving[:] = [one for one in _leaving if one.is_alive()]
         _leaving.append(leaving)
-        with self._lock:
-            lanes = list(self._lanes.values())
-        for lane in lanes:
-            lane.close()
-        _leaving.extend(lane.thread for lane in lanes if lane.thread is not None)
+        _leaving.extend(lane.thread for lane in self._close_lanes() if lane.thread is not None)
 
     def abort(self) -> None:
         """What is under way ends with an error, here and at the others."""
         _groups.discard(self)
         self._client.close()
         self._life.close()
+        self._close_lanes()
+
+    def _close_lanes(self) -> list[Lane]:
         with self._lock:
-            for lane in self._lanes.values():
-                lane.close()
+            lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.close()
+        return lanes
 
     def _leave(self, seconds: float) -> None:
         self._members.leave()
