@@ -269,7 +269,8 @@ class Runtimes:
     def _titles(self):
         workers = self._plan.workload_hosts - 1
         return {"async_sgd": f"asynchronous SGD, 8 MiB, first {workers // 2} of {workers} gradients, a step",
-                "serving": f"serving, 16 MiB to {workers} models, a query"}
+                "serving": f"serving, 16 MiB to {workers} models, a query",
+                "a3c": f"A3C, 8 MiB, first {workers // 2} of {workers} gradients, a step"}
 
     def local_calls(self):
         """What Python adds to a call that needs no network: two programs at one node, in turn."""

@@ -158,7 +158,10 @@ class HopliteTransport:
 
     def first_sum(self, handles: list[Any], count: int) -> tuple[Array, list[Any], list[Any]]:
         reduction = hoplite.ray.reduce(handles, num_objects=count, dtype=np.float32)
-        total = reduction.get(PATIENCE)
+        try:
+            total = reduction.get(PATIENCE)
+        except hoplite.PeerLostError:  # a host died with the sum: those of others will do
+            return self.first_sum(handles, count)
         for error in reduction.failed.values():
             raise error  # although the others sufficed
         return total, reduction.used, reduction.unused

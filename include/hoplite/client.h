@@ -204,15 +204,15 @@ class HOPLITE_EXPORT Client {
   // with its last holder, before it is asked for. At the deadline it gives those that exist, fewer
   // than `count`: that is no error. What is not at this node takes a message to its shard and back:
   // a timeout of zero, or a `count` of zero, tells only what the node knows by itself.
-  //   deleted             CallOptions::only_if_owned was asked, and so many were deleted, or don't
-  //                       exist and have no owner, that `count` of them will not exist any more
+  //   deleted             so many were deleted, or don't exist and have no owner although
+  //                       CallOptions::only_if_owned was asked, that `count` of them never come
   //   invalid_argument    more than kMaxWaitExists objects, or a `count` above their number
   //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
   Result<std::vector<ObjectId>> WaitExists(std::span<const ObjectId> ids, std::size_t count,
                                            const CallOptions& options = {});
-  // Waits until one of the objects was deleted, or existed and has lost its last complete copy, and
-  // gives all that have by then, in their order. What does not exist yet is waited for, but see
-  // CallOptions::only_if_owned. At the deadline it gives none: that is no error. A copy that is lost
+  // Waits until one of the objects was deleted, or was lost with the nodes that had it or were
+  // making it, and gives all that are by then, in their order. What does not exist yet is waited for,
+  // but see CallOptions::only_if_owned. At the deadline it gives none: that is no error. What is lost
   // while its shard is away is not noticed, unless the object is deleted by that.
   //   invalid_argument    none, or more than kMaxIdsAtOnce ids
   //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client

@@ -42,8 +42,8 @@ class Asking:
         passed; and the others. Both in the order of `ids`, each of which is there once.
 
         Brings none of them to this node: they may be gone again when they are asked for. With a
-        timeout of 0 the node tells only what it knows by itself. With `only_if_owned` (as in
-        ``get``) ObjectDeletedError says that so many will not exist any more, and names one.
+        timeout of 0 the node tells only what it knows by itself. ObjectDeletedError says that so
+        many will not exist any more, and names one; `only_if_owned` as in ``get``.
 
         >>> first, late = client.put(b"first"), hoplite.ObjectId.random()
         >>> client.wait([late, first], num_returns=1, timeout=5.0) == ([first], [late])
@@ -72,8 +72,8 @@ class Asking:
         *,
         only_if_owned: bool = False,
     ) -> list[ObjectId]:
-        """Those of `ids` that are gone, as soon as one is: it was deleted, or it existed and its
-        last complete copy was lost. Empty when `timeout` seconds have passed.
+        """Those of `ids` that are gone, as soon as one is: it was deleted, or it was lost with the
+        nodes that had it or were making it. Empty when `timeout` seconds have passed.
 
         What does not exist yet is not gone. With `only_if_owned` (as in ``get``) it is, if nobody
         owns it. To hear of a process's end, let it own an object with ``grace=0``, and wait for

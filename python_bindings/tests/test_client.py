@@ -137,6 +137,14 @@ def test_wait_says_which_exist(here: Client, there: Client) -> None:
         here.wait([ids[0], ids[0]])
 
 
+def test_nobody_waits_for_what_was_deleted(here: Client, there: Client) -> None:
+    stays, deleted = here.put(b"stays"), here.put(b"deleted")
+    here.delete(deleted)
+    assert there.wait([deleted, stays], timeout=60) == ([stays], [deleted])
+    with pytest.raises(hoplite.ObjectDeletedError, match=deleted.hex()):
+        there.wait([deleted, stays], num_returns=2, timeout=60)
+
+
 def test_wait_sleeps_until_somebody_puts(here: Client, there: Client) -> None:
     ids = [ObjectId.random() for _ in range(100)]
     with ThreadPoolExecutor(1) as pool:

@@ -144,9 +144,7 @@ def test_a_source_that_was_lost_with_its_node_is_not_there_yet() -> None:
 
     lost, other = hoplite.ray.new_ref(), hoplite.ray.put(np.full(100_000, 2.0))
     ray.get(put_there.options(resources=THERE).remote(lost))
-    (before,) = daemons("node", node_there())
-    os.kill(before, signal.SIGKILL)
-    wait_until(lambda: len(daemons("node", node_there()) - {before}) == 1, "another", 30)
+    kill_the_node_there()
     wait_until(lambda: hoplite.ray.wait([lost], timeout=0.1)[0] == [], "the object is lost")
     one = hoplite.ray.reduce([lost, other], num_objects=1)
     assert one.get(timeout=20)[0] == 2.0 and one.unused == [lost]
@@ -154,6 +152,49 @@ def test_a_source_that_was_lost_with_its_node_is_not_there_yet() -> None:
     works_again(THERE)
     ray.get(put_there.options(resources=THERE).remote(lost))
     assert both.get(timeout=20)[0] == 3.0
+
+
+def kill_the_node_there() -> None:
+    """Returns when another runs in its place."""
+    (before,) = daemons("node", node_there())
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: len(daemons("node", node_there()) - {before}) == 1, "another", 30)
+
+
+def test_who_gets_a_sum_that_was_lost_with_its_node_is_told() -> None:
+    @remote()
+    def put_there() -> hoplite.ray.Ref:
+        return hoplite.ray.put(np.ones(100_000))
+
+    sources = ray.get([put_there.options(resources=THERE).remote() for _ in range(2)])
+    reduction = hoplite.ray.reduce(sources).wait(timeout=20)
+    assert [one.node for one in hoplite.ray._job.client().info(reduction.ref.id).holders] == [
+        node_there()
+    ]
+    kill_the_node_there()
+    with pytest.raises(hoplite.PeerLostError, match=node_there()):
+        reduction.get(timeout=30)
+    with pytest.raises(hoplite.PeerLostError):
+        hoplite.ray.get(reduction.ref, timeout=30)
+    works_again(THERE)
+
+
+def test_who_gets_what_was_put_at_a_lost_node_is_told() -> None:
+    @remote(resources=THERE)
+    class Maker:
+        def put(self) -> list[hoplite.ray.Ref]:
+            self.refs = [hoplite.ray.put(np.ones(100_000)) for _ in range(2)]
+            return self.refs
+
+    actor_class: Any = Maker
+    maker = actor_class.remote()
+    kept, lost = ray.get(maker.put.remote())
+    assert hoplite.ray.get(kept, timeout=20)[0] == 1.0
+    kill_the_node_there()
+    with pytest.raises(hoplite.PeerLostError, match=node_there()):
+        hoplite.ray.get(lost, timeout=30)
+    assert hoplite.ray.get(kept, timeout=20)[0] == 1.0
+    works_again(THERE)
 
 
 def test_an_actor_that_is_started_again_attaches_again() -> None:

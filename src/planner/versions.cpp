@@ -66,7 +66,7 @@ void Versions::DropCopy(const ObjectId& id, ObjectRecord& record, NodeId node) {
   if (record.waits) record.waits->evictions.erase(node);
   agenda_.Add(id);
   if (was_listed) post_.Notify(id, record, node, LocationKind::kGone);
-  if (!existed || record.exists()) return;
+  if (!existed || record.exists() || record.open_reduction()) return;
   record.waits.Make().loss = {nodes_.NameOf(node), unfinished};
   post_.TellLost(id, record);
 }

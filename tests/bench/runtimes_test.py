@@ -201,12 +201,12 @@ class KilledWorkers(unittest.TestCase):
         self.assertEqual(failures, [])
         self.assertEqual([(one.workload, one.who, one.blow) for one in measured.timelines], [
             (workload, who, blow) for blow in ("worker killed", "host killed")
-            for workload in ("async_sgd", "serving") for who in ("hoplite", "ray")])
+            for workload in ("async_sgd", "serving", "a3c") for who in ("hoplite", "ray")])
         row = measured.rows[0]
         self.assertEqual(row.series, {"hoplite, a usual step": [1.05], "allowed": [3.1], "hoplite": [2.6],
                                       "ray, a usual step": [3.0], "ray": [6.5]})
         self.assertEqual(row.reached(row.goals[0]), (2.6 / 3.1, True))
-        self.assertEqual([len(row.goals) for row in measured.rows], [1, 1, 0, 0])  # the raylet lives, or not
+        self.assertEqual([len(row.goals) for row in measured.rows], [1, 1, 1, 0, 0, 0])  # the raylet lives, or not
 
     def test_the_struck_step_and_those_after_it_count(self):
         timeline = Timeline("serving", "hoplite", "worker killed", [9.0, 1.0, 1.0, 2.0, 4.0], struck=3)

@@ -221,6 +221,18 @@ TEST_F(OwnedTest, AnObjectIsGoneWithItsLastCopy) {
   auto told = std::async(std::launch::async, [&] { return other.WaitGone({{lost}}, kSoon); });
   cluster_->Stop(1);
   EXPECT_EQ(told.get(), std::vector{lost});
+  EXPECT_EQ(other.WaitGone({{lost}}, kSoon), std::vector{lost}) << "it is so already";
+}
+
+TEST_F(OwnedTest, WhatItsMakerNeverMadeWholeIsGoneWithTheMaker) {
+  Begin(2, OldCluster());
+  Draft draft = *cluster_->client(0).Create(x_, large_.size());
+  Client other = cluster_->client(1);
+  EXPECT_TRUE(Eventually([&] { return other.Info(x_, kSoon).has_value(); }));
+  EXPECT_EQ(other.WaitGone({{x_}}, {.timeout = 50ms}), std::vector<ObjectId>{});
+  auto told = std::async(std::launch::async, [&] { return other.WaitGone({{x_}}, kSoon); });
+  cluster_->Stop(0);
+  EXPECT_EQ(told.get(), std::vector{x_});
 }
 
 TEST_F(OwnedTest, AnIdMayBeOwnedBeforeItsObjectExists) {

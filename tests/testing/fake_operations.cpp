@@ -296,11 +296,9 @@ std::shared_ptr<void> FakeOperations::Subscribe(
 }
 
 // Of no place is known but what was told; of its own copies the store knows.
-std::shared_ptr<void> FakeOperations::Watch(
-    ObjectId object, std::function<void(const protocol::Location&)> on_location,
-    std::function<void()> /*on_deleted*/, std::function<void(const Error&)> /*on_failed*/,
-    std::function<void(NodeId)> /*on_forgotten*/, bool /*only_if_owned*/) {
-  return Subscribe(object, std::move(on_location));
+std::shared_ptr<void> FakeOperations::Watch(ObjectId object, node::Subscriber watcher,
+                                            bool /*only_if_owned*/) {
+  return Subscribe(object, std::move(watcher.on_location));
 }
 
 void FakeOperations::Recall(const ObjectId& object) { Drop(object, store::VoidReason::kRecalled); }

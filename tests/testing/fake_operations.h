@@ -52,11 +52,7 @@ class FakeOperations final : public node::Operations {
   std::size_t shard_count() const override { return shards_; }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
-  std::shared_ptr<void> Watch(ObjectId object,
-                              std::function<void(const protocol::Location&)> on_location,
-                              std::function<void()> on_deleted,
-                              std::function<void(const Error&)> on_failed,
-                              std::function<void(NodeId)> on_forgotten,
+  std::shared_ptr<void> Watch(ObjectId object, node::Subscriber watcher,
                               bool only_if_owned) override;
   std::uint64_t cluster_id() const override { return cluster_id_; }
   void Spawn(const char* what, net::Task<void> task) override;

@@ -43,7 +43,9 @@ def put(value: Any, ref: Ref | None = None, timeout: float | None = None) -> Ref
     """
     if ref is None:
         encoded = _encoded(value)
-        return owned_ref(lambda client, id: client._put_encoded(encoded, id, timeout, owned=True))
+        return owned_ref(
+            lambda client, id: client._put_encoded(encoded, id, timeout, owned=True), once=True
+        )
     client, id = _job.client(), _ref(ref).id
     task = _task()
     encoded = _encoded(value, note=task)
@@ -153,7 +155,7 @@ def reduce(
     if ref is not None and _ref(ref) in sources:
         raise InvalidArgumentError(f"reduce: the target {ref} is among the sources")
     target = new_ref() if ref is None else ref
-    return Reduction(_job.client(), target, sources, op, num_objects, dtype, everyone_reads)
+    return Reduction(_job.owned(), target, sources, op, num_objects, dtype, everyone_reads)
 
 
 def free(refs: Ref | Iterable[Ref]) -> None:

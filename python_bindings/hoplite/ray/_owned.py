@@ -11,6 +11,7 @@ from hoplite._client import Client
 from hoplite._core import ObjectId
 from hoplite.errors import CancelledError, HopliteError, ObjectDeletedError, TimeoutError
 from hoplite.ray import _errands
+from hoplite.ray._made_once import MadeOnce
 
 # Seconds that the node is given for an answer, and between two attempts.
 ANSWERS_IN = 5.0
@@ -27,17 +28,18 @@ class Owned:
 
     def __init__(self, client: Client, alive: Callable[[Owned], bool]) -> None:
         self.client = client
+        self.made_once = MadeOnce(client, lambda: alive(self))
         self._alive = alive
         self._lock = threading.Lock()
-        self._ids: set[ObjectId] = set()
+        self._ids: dict[ObjectId, bool] = {}  # whether it is put once
         self._watched = False
 
     @contextlib.contextmanager
-    def beginning(self, id: ObjectId) -> Iterator[None]:
+    def beginning(self, id: ObjectId, once: bool = False) -> Iterator[None]:
         """Meanwhile the client is told to own it, and the Ref is made; if that fails it owns
-        nothing."""
+        nothing. `once`: it is put meanwhile, and never again."""
         with self._lock:
-            self._ids.add(id)
+            self._ids[id] = once
             first, self._watched = not self._watched, True
         if first:
             threading.Thread(target=self._watch, name="hoplite-owner", daemon=True).start()
@@ -50,7 +52,7 @@ class Owned:
     def end(self, id: ObjectId) -> None:
         """Nobody has a Ref to it. Waits for the node: an errand."""
         with self._lock:
-            self._ids.discard(id)
+            self._ids.pop(id, None)
         while self._alive(self):
             try:
                 self.client.disown(id, ANSWERS_IN)
@@ -62,24 +64,29 @@ class Owned:
 
     def _watch(self) -> None:
         """Its own thread: to the end of the job."""
+        again = False
         while self._alive(self):
             try:
                 # Before the ids are owned: a connection that ends between is noticed.
                 connection = self.client._core.until_end(ANSWERS_IN)
-                self._own_all()
+                self._own_all(again)
+                again = True
                 connection.wait()
             except CancelledError:
                 return
             except HopliteError:
                 time.sleep(PAUSE)
 
-    def _own_all(self) -> None:
+    def _own_all(self, again: bool) -> None:
+        """`again`: of another node here, and what was put at the one before may be lost."""
         with self._lock:
-            ids = list(self._ids)
-        for id in ids:
+            ids = list(self._ids.items())
+        for id, once in ids:
             try:
                 self.client.own(id, ANSWERS_IN)
             except ObjectDeletedError:
                 continue  # it was freed, or the node was away for too long
             if id not in self._ids:
                 self.end(id)
+            elif again and once:
+                self.made_once.watch(id)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import ray
 
 from hoplite import _dtypes, _encoding, _sources
-from hoplite._client import CONNECT_TIMEOUT, Client
+from hoplite._client import CONNECT_TIMEOUT
 from hoplite._core import ObjectId
 from hoplite._metadata import Fold
 from hoplite._under_way import Reduction as Begun
@@ -29,6 +29,7 @@ from hoplite.errors import (
 from hoplite.ray import _errands
 from hoplite.ray._errors import GetTimeoutError
 from hoplite.ray._object_refs import Awaited, Source, id_of
+from hoplite.ray._owned import Owned
 from hoplite.ray._refs import Ref
 
 # Before a node that is away is asked again, or a source that was there for a moment only.
@@ -50,7 +51,7 @@ class Reduction:
 
     def __init__(
         self,
-        client: Client,
+        owned: Owned,
         ref: Ref,
         sources: list[Source],
         op: str,
@@ -62,7 +63,8 @@ class Reduction:
             raise InvalidArgumentError("reduce: there are no Refs to reduce")
         #: The array that it makes.
         self.ref = ref
-        self._client = client
+        self._owned = owned
+        self._client = owned.client
         self._order = [id_of(source) for source in sources]
         self._sources = dict(zip(self._order, sources, strict=True))
         self._op = op
@@ -177,6 +179,7 @@ class Reduction:
                     time.sleep(PAUSE)
             used = self._running.wait().used
             self._require_alike(_patiently(lambda: self._describe(used)))
+            self._owned.made_once.watch(self.ref.id)
         except HopliteError as error:
             self._fail(error)
         self._let_go()

@@ -62,12 +62,12 @@ def new_ref() -> Ref:
     return owned_ref(lambda client, id: client.own(id))
 
 
-def owned_ref(own: Callable[[Client, ObjectId], object]) -> Ref:
+def owned_ref(own: Callable[[Client, ObjectId], object], *, once: bool = False) -> Ref:
     """The Ref of a new id that this process's client owns: `own` sees to that, and may wait. Only
-    when it has returned anybody may have the Ref."""
+    when it has returned anybody may have the Ref. `once`: `own` has put the object, too."""
     _errands.start()
     owned, id = _job.owned(), ObjectId.random()
-    with owned.beginning(id):
+    with owned.beginning(id, once):
         own(owned.client, id)
         token = _tokens.make()
         register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)

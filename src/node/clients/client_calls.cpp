@@ -281,21 +281,15 @@ std::shared_ptr<void> ClientCalls::Subscribe(
                                         Subscriber{.on_location = std::move(on_location)});
 }
 
-std::shared_ptr<void> ClientCalls::Watch(ObjectId object,
-                                         std::function<void(const protocol::Location&)> on_location,
-                                         std::function<void()> on_deleted,
-                                         std::function<void(const Error&)> on_failed,
-                                         std::function<void(NodeId)> on_forgotten,
-                                         bool only_if_owned) {
+std::shared_ptr<void> ClientCalls::Watch(ObjectId object, Subscriber watcher, bool only_if_owned) {
   const EntryPtr entry = context_.table.At(object);
   const auto known = entry->followers().places();
-  for (const auto& [node, location] : known) on_location(location);
-  if (entry->deleted(Now())) on_deleted();
-  if (const auto failure = entry->followers().failure()) on_failed(*failure);
-  return std::make_shared<Subscription>(
-      context_.directory, entry,
-      Subscriber{std::move(on_location), std::move(on_deleted), std::move(on_failed),
-                 std::move(on_forgotten), Expects(only_if_owned)});
+  for (const auto& [node, location] : known) watcher.on_location(location);
+  if (entry->deleted(Now())) watcher.on_deleted();
+  if (const auto failure = entry->followers().failure()) watcher.on_failed(*failure);
+  if (entry->followers().lost() && watcher.on_lost) watcher.on_lost();
+  watcher.expects = Expects(only_if_owned);
+  return std::make_shared<Subscription>(context_.directory, entry, std::move(watcher));
 }
 
 }  // namespace hoplite::node

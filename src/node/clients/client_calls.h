@@ -48,12 +48,7 @@ class ClientCalls final : public Operations {
   std::size_t shard_count() const override { return context_.directory.shard_count(); }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
-  std::shared_ptr<void> Watch(ObjectId object,
-                              std::function<void(const protocol::Location&)> on_location,
-                              std::function<void()> on_deleted,
-                              std::function<void(const Error&)> on_failed,
-                              std::function<void(NodeId)> on_forgotten,
-                              bool only_if_owned) override;
+  std::shared_ptr<void> Watch(ObjectId object, Subscriber watcher, bool only_if_owned) override;
   std::uint64_t cluster_id() const override { return context_.directory.shard_id(0); }
   store::ObjectStore& store() override { return context_.store; }
   asio::io_context& loop() override { return context_.runtime.main(); }

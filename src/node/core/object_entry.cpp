@@ -19,6 +19,7 @@ bool Followers::Sweep() {
   if (!subscribers_.empty()) return false;
   places_.clear();
   failure_.reset();
+  lost_ = false;
   return true;
 }
 
@@ -36,6 +37,7 @@ void Followers::Tell(const protocol::Location& location) {
   } else {
     places_[location.node] = location;
     failure_.reset();
+    lost_ &= location.kind == protocol::LocationKind::kPartial;
   }
   ForEach([&](const Subscriber& one) {
     if (one.on_location) one.on_location(location);
@@ -56,6 +58,13 @@ void Followers::TellFailed(const Error& why) {
   });
 }
 
+void Followers::TellLost() {
+  lost_ = true;
+  ForEach([](const Subscriber& one) {
+    if (one.on_lost) one.on_lost();
+  });
+}
+
 void Followers::TellUnowned(const Expectations& expectations) {
   ForEach([&](const Subscriber& one) {
     if (one.on_deleted && expectations.disappointed(one.expects)) one.on_deleted();
@@ -65,6 +74,7 @@ void Followers::TellUnowned(const Expectations& expectations) {
 void Followers::Forget() {
   const auto known = std::exchange(places_, {});
   failure_.reset();
+  lost_ = false;
   ForEach([&](const Subscriber& one) {
     if (!one.on_forgotten) return;
     for (const auto& [node, location] : known) one.on_forgotten(node);

@@ -19,6 +19,7 @@
 
 #include "base/time.h"
 #include "node/core/operations.h"
+#include "node/core/subscriber.h"
 #include "planner/publication_state.h"
 #include "protocol/node_action.h"
 
@@ -71,14 +72,6 @@ class Expectations {
   std::uint64_t disappointed_ = 0;
 };
 
-struct Subscriber {
-  std::function<void(const protocol::Location&)> on_location;  // may be empty, as may the next
-  std::function<void()> on_deleted;             // or it relies on an owner, and there is none
-  std::function<void(const Error&)> on_failed;  // nobody will make it: why
-  std::function<void(NodeId)> on_forgotten;     // it may not be there any more: the session ended
-  std::uint64_t expects = 0;  // its number in Expectations, if it relies on an owner
-};
-
 // Who follows the object's places from here, and what they were told since the first of them.
 class Followers {
  public:
@@ -92,8 +85,12 @@ class Followers {
   void Tell(const protocol::Location& location);
   void TellDeleted();
   void TellFailed(const Error& why);
+  // Nobody has all of it any more.
+  void TellLost();
   // Nobody will make it, as they were told last; none: it may come, or was made.
   const std::optional<Error>& failure() const { return failure_; }
+  // It was there, and is so no more, as they were told last.
+  bool lost() const { return lost_; }
   // Those who rely on an owner.
   void TellUnowned(const Expectations& expectations);
   // The next session repeats the present holders, but not that others vanished meanwhile.
@@ -105,6 +102,7 @@ class Followers {
   std::vector<std::weak_ptr<Subscriber>> subscribers_;
   std::map<NodeId, protocol::Location> places_;
   std::optional<Error> failure_;
+  bool lost_ = false;
 };
 
 // A slot of a reduction that is executed here.

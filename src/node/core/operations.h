@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "net/signal.h"
 #include "net/stream.h"
+#include "node/core/subscriber.h"
 #include "protocol/node_action.h"
 #include "protocol/register.h"
 #include "protocol/views.h"
@@ -164,16 +165,9 @@ class Operations {
   virtual std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) = 0;
 
-  // The same, told at once what is known already, of the object's deletion, past or to come, and why
-  // nobody will make it, if that is so;
-  // and, when the shard's session ends, of each place that may be none any more. `only_if_owned`: an
-  // object that does not exist and that nobody owns is as good as deleted (R59).
-  virtual std::shared_ptr<void> Watch(ObjectId object,
-                                      std::function<void(const protocol::Location&)> on_location,
-                                      std::function<void()> on_deleted,
-                                      std::function<void(const Error&)> on_failed,
-                                      std::function<void(NodeId)> on_forgotten,
-                                      bool only_if_owned) = 0;
+  // The same with the rest of what a Subscriber is told, and at once what is known already.
+  // `only_if_owned`: an object that does not exist and that nobody owns is as good as deleted (R59).
+  virtual std::shared_ptr<void> Watch(ObjectId object, Subscriber watcher, bool only_if_owned) = 0;
   // Of the cluster: that of the directory's first shard. 0: that was not reached yet.
   virtual std::uint64_t cluster_id() const = 0;
 

@@ -13,31 +13,41 @@ Existence::Existence(Operations& operations, std::vector<ObjectId> objects, Call
 void Existence::Watch(Watched& watched) {
   watched.watch = operations_.Watch(
       watched.object,
-      [this, &watched](const protocol::Location& location) {
-        const bool complete = location.kind == protocol::LocationKind::kComplete ||
-                              location.kind == protocol::LocationKind::kInline;
-        watched.failed &= location.kind == protocol::LocationKind::kGone;
-        if (complete) {
-          watched.places.insert(location.node);
-          watched.gone = watched.lost = false;
-        } else if (watched.places.erase(location.node) > 0) {
-          watched.lost = location.kind == protocol::LocationKind::kGone && watched.places.empty();
-        }
-        Look(watched);
-      },
-      [this, &watched] {
-        watched.places.clear();
-        watched.gone = true;
-        Look(watched);
-        call_.changed.Notify();
-      },
-      [this, &watched](const Error& /*why*/) {
-        watched.failed = true;
-        Look(watched);
-      },
-      [this, &watched](NodeId node) {
-        watched.places.erase(node);
-        Look(watched);
+      {
+          .on_location =
+              [this, &watched](const protocol::Location& location) {
+                const bool complete = location.kind == protocol::LocationKind::kComplete ||
+                                      location.kind == protocol::LocationKind::kInline;
+                watched.failed &= location.kind == protocol::LocationKind::kGone;
+                watched.places.erase(location.node);
+                if (complete) {
+                  watched.places.insert(location.node);
+                  watched.gone = watched.lost = false;
+                }
+                Look(watched);
+              },
+          .on_deleted =
+              [this, &watched] {
+                watched.places.clear();
+                watched.gone = true;
+                Look(watched);
+                call_.changed.Notify();
+              },
+          .on_failed =
+              [this, &watched](const Error& /*why*/) {
+                watched.failed = true;
+                Look(watched);
+              },
+          .on_lost =
+              [this, &watched] {
+                watched.lost = true;
+                call_.changed.Notify();
+              },
+          .on_forgotten =
+              [this, &watched](NodeId node) {
+                watched.places.erase(node);
+                Look(watched);
+              },
       },
       call_.only_if_owned);
   Look(watched);

@@ -31,8 +31,8 @@ class Existence {
   std::optional<ObjectId> Missing(std::size_t count) const;
   // Their places in the list, in order.
   std::vector<std::uint32_t> Existing() const;
-  // Those that were deleted, or of which the call was told that nobody owns them, or whose last
-  // complete copy was lost; likewise.
+  // Those that were deleted, or of which the call was told that nobody owns them, or that were lost
+  // with the nodes that had them; likewise.
   std::vector<std::uint32_t> Gone() const;
 
  private:
@@ -41,7 +41,7 @@ class Existence {
     std::set<NodeId> places;  // of complete copies; the directory's is kNoNode
     bool exists = false;
     bool gone = false;            // deleted, or nobody owns it
-    bool lost = false;            // so was its last complete copy, and none came since
+    bool lost = false;            // with the nodes that had it, and none came since
     bool failed = false;          // nobody will make it: a Get does not wait
     std::shared_ptr<void> watch;  // last: it changes the others
   };

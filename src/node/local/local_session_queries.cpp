@@ -73,7 +73,7 @@ LocalSession::Handled LocalSession::WaitExists(const local::WaitExists& body, Ca
   const Existence existence(operations_, std::move(objects), *call);
   bool in_time = true;
   while (existence.count() < body.count() && in_time && !call->cancelled) {
-    const auto gone = body.only_if_owned() ? existence.Missing(body.count()) : std::nullopt;
+    const auto gone = existence.Missing(body.count());
     if (gone) co_return std::unexpected(NeverComes(*gone, body.count()));
     in_time = co_await call->changed.Wait(call->deadline);
   }

@@ -85,28 +85,35 @@ void Coordinator::EndOwning(bool refused) {
 
 void Coordinator::Watch() {
   for (const ObjectId& source : options_.sources) {
-    watches_.push_back(calls_.Watch(
-        source,
-        [weak = weak_from_this()](const protocol::Location& location) {
-          const auto self = weak.lock();
-          if (self) self->Hear(location);
-        },
-        [weak = weak_from_this(), source] {
-          const auto self = weak.lock();
-          if (!self) return;
-          self->reduction_.OnDeleted(source);
-          self->call_->changed.Notify();
-        },
-        [weak = weak_from_this(), source](const Error& why) {
-          const auto self = weak.lock();
-          if (!self) return;
-          self->reduction_.OnFailed(source, why);
-          self->call_->changed.Notify();
-        },
-        [weak = weak_from_this(), source](NodeId node) {
-          if (const auto self = weak.lock()) self->reduction_.OnHolderGone(source, node);
-        },
-        options_.only_if_owned));
+    watches_.push_back(
+        calls_.Watch(source,
+                     {
+                         .on_location =
+                             [weak = weak_from_this()](const protocol::Location& location) {
+                               const auto self = weak.lock();
+                               if (self) self->Hear(location);
+                             },
+                         .on_deleted =
+                             [weak = weak_from_this(), source] {
+                               const auto self = weak.lock();
+                               if (!self) return;
+                               self->reduction_.OnDeleted(source);
+                               self->call_->changed.Notify();
+                             },
+                         .on_failed =
+                             [weak = weak_from_this(), source](const Error& why) {
+                               const auto self = weak.lock();
+                               if (!self) return;
+                               self->reduction_.OnFailed(source, why);
+                               self->call_->changed.Notify();
+                             },
+                         .on_forgotten =
+                             [weak = weak_from_this(), source](NodeId node) {
+                               if (const auto self = weak.lock())
+                                 self->reduction_.OnHolderGone(source, node);
+                             },
+                     },
+                     options_.only_if_owned));
   }
 }
 

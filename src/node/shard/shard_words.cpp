@@ -127,6 +127,7 @@ void ShardWords::On(const protocol::HolderLost& lost) {
   const EntryPtr entry = context_.table.Find(lost.object);
   if (!entry) return;
   entry->SetLoss(lost.loss);
+  entry->followers().TellLost();
   if (entry->flight()) entry->flight()->OnHolderLost();
 }
 

@@ -240,6 +240,14 @@ TEST_F(Reductions, ALostNodeLosesItsSlots) {
   Expect("C: lost slot 2");
 }
 
+TEST_F(Reductions, ATargetIsLostOnlyAfterItsReduction) {
+  Join("R").Subscribe("R");
+  Tree().Ignore().Lose("B");
+  Expect("C: lost slot 2", "R: B gone");
+  Root("A").Commit("A").Ignore().Lose("A");
+  ExpectAmong("R: lost A");
+}
+
 TEST_F(Reductions, ADrainedSlotIsNotMissed) {
   Tree().Drained("B", 2, 3).Lose("D");
   Expect();
