@@ -8,10 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 usage() {
   cat <<'TEXT'
 usage: scripts/test.sh [--only PART]... [--all] [--jobs N]
-  --only PART   release, lint, python, asan, tsan or docs instead of release, asan and tsan; may be repeated
+  --only PART   release, lint, python, asan, tsan or docs instead of release, asan, tsan and docs; may be repeated
                 (lint is the part of release that reads the sources, python that of the Python package,
                 docs builds the site: scripts/docs.sh); release then has also the tests that asan has
-  --all         all of release, and docs; play all random histories and long searches, compile each source alone and
+  --all         all of release; play all random histories and long searches, compile each source alone and
                 show each to clang-tidy, otherwise an eighth of them, another one for each commit (--only lint: all sources),
                 and every other one of the tests of Ray
   --jobs N      processes at a time for building, and half as many more tests, since most of them wait
@@ -33,9 +33,8 @@ while [[ $# -gt 0 ]]; do
 done
 release_options=(-DHOPLITE_SANITIZED_ELSEWHERE=OFF)
 if [[ ${#parts[@]} -eq 0 ]]; then
-  parts=(release asan tsan)
+  parts=(release asan tsan docs)
   [[ $all == yes ]] || release_options=(-DHOPLITE_SANITIZED_ELSEWHERE=ON)
-  [[ $all == no ]] || parts+=(docs)
 fi
 
 passed=0

@@ -1,7 +1,7 @@
 """How Sphinx makes the site of the pages that lie in the repository, its public headers and the Python package.
 
 The root of the repository is the source folder, so that the links between pages lead where they lead without the site.
-Nothing has to be built: the compiled module of the package is replaced by its stub, and Ray by nothing.
+Nothing has to be built: the compiled module of the package is replaced by its stub, and the runtimes by nothing.
 """
 
 import pathlib
@@ -52,7 +52,7 @@ autodoc_default_options = {"members": True, "undoc-members": True}
 autoclass_content = "both"
 autodoc_preserve_defaults = True
 autodoc_type_aliases = {"npt.DTypeLike": "numpy.typing.DTypeLike"}
-autodoc_mock_imports = ["dask", "distributed", "ray"]
+autodoc_mock_imports = ["dask", "distributed", "ray", "torch", "torchft", "verl", "vllm"]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 default_role = "literal"
@@ -61,7 +61,12 @@ add_module_names = False
 nitpick_ignore_regex = [("(c|cpp):.*", r"(std|detail).*|u?int\d+_t|size_t"), ("py:.*", r"(?!hoplite).*")]
 
 stub.install(ROOT / "python_bindings/hoplite/_core.pyi", release)
+from hoplite import _torch  # noqa: E402
+from sphinx.ext.autodoc.mock import _MockObject as Nothing  # noqa: E402
 from hoplite import errors as hoplite_errors  # noqa: E402
+
+_torch.require_torch = lambda: None  # nothing has no version
+Nothing.__setitem__ = lambda *_: None  # nor does it keep what is registered in it
 
 errors = [error.__name__ for error in (hoplite_errors.HopliteError, *hoplite_errors.BY_CODE.values())]
 

@@ -69,7 +69,8 @@ class Reference(unittest.TestCase):
         pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/site/reference").rglob("*.md"))
         headers = {header.name for header in (ROOT / "include/hoplite").iterdir()} - {"export.h"}
         self.assertEqual(headers, set(re.findall(r"^```\{header\} (.*)", pages, re.MULTILINE)))
-        for package, page in (("hoplite", "python"), ("hoplite/ray", "ray"), ("hoplite/dask", "dask")):
+        for package, page in (("hoplite", "python"), ("hoplite/ray", "ray"), ("hoplite/dask", "dask"),
+                              ("hoplite/torch", "torch")):
             source = (ROOT / "python_bindings" / package / "__init__.py").read_text(encoding="utf-8")
             names = re.findall(r'^    "([A-Za-z]\w*)",', source, re.MULTILINE)
             pages = (ROOT / "docs/site/reference" / f"{page}.md").read_text(encoding="utf-8")

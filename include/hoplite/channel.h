@@ -95,8 +95,8 @@ class HOPLITE_EXPORT SnapshotStream {
   SnapshotStream& operator=(SnapshotStream&&) noexcept;
   ~SnapshotStream();
 
-  std::uint64_t version() const;
-  const std::string& metadata() const;
+  std::uint64_t version() const;        // as of a Snapshot, as are the next
+  const std::string& metadata() const;  // of PublishOptions
   // The next part, whose bytes stay while this lives; null: that was all. After an error (the
   // version is gone: `deleted`) what it gave before is part of no whole version.
   Result<const Part*> Next(std::chrono::milliseconds timeout = kForever);
@@ -138,6 +138,7 @@ class HOPLITE_EXPORT Channel {
   //   publisher_gone  it is not there, and the publisher is gone
   //   not_found       `exactly` was asked for, and the newest is a later one
   Result<Snapshot> Get(const VersionOptions& options = {}) const;
+  // Returns at once.
   Future<Snapshot> GetAsync(const VersionOptions& options = {}) const;
   // As Get, but what it gives can be read part by part while it arrives.
   Result<SnapshotStream> Stream(const VersionOptions& options = {}) const;

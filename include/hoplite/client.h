@@ -176,6 +176,7 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  the clients of this node own NodeConfig::max_owned ids
   Result<void> Own(const ObjectId& id, const CallOptions& options = {});
   Result<void> Own(std::span<const ObjectId> ids, const CallOptions& options = {});
+  // Returns at once.
   Future<void> OwnAsync(std::span<const ObjectId> ids, const CallOptions& options = {});
   // This client owns it no longer; also an id that it did not own. When it returns the node knows;
   // the deletion, if this was the last owner, follows at once.

@@ -1,5 +1,6 @@
 // Settings of a node and of a directory shard: plain values with defaults. The library reads no
-// environment, and no files but a shard's state_file and those of SecurityConfig. (`= {}` lets who names only some members compile without a warning.)
+// environment, and no files but a shard's state_file and those of SecurityConfig. (`= {}` lets who
+// names only some members compile without a warning.)
 #pragma once
 
 #include <chrono>
@@ -16,10 +17,11 @@ namespace hoplite {
 // them. Certificates prove the role, too; a secret is simpler. Both give TLS 1.3 on every
 // connection between members. The files are read again when they change.
 struct HOPLITE_EXPORT SecurityConfig {
-  // PEM files: the authority's certificates, this member's certificate (and those between it and the
-  // authority), and its private key, which others on the host must not be able to read. All or none.
+  // PEM files, all or none: the authority's certificates;
   std::string tls_ca = {};
+  // this member's certificate, and those between it and the authority;
   std::string tls_cert = {};
+  // its private key, which others on the host must not be able to read.
   std::string tls_key = {};
   // Instead of certificates: a file with the secret of the cluster, at least 16 bytes, which others on
   // the host must not be able to read.

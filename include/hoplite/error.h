@@ -29,6 +29,7 @@ enum class ErrorCode : std::uint8_t {
   kConflict = 15,          // somebody else has what was claimed; take it over, or give up
   kPublisherGone = 16,     // a channel's publisher is gone; wait for a successor, or be one
 };
+// There is none above it.
 inline constexpr ErrorCode kLastErrorCode = ErrorCode::kPublisherGone;
 
 // "timeout", "peer_lost", …: the names that logs, the command line and Python show.

@@ -49,10 +49,10 @@ struct PutOptions {
 
 // Of a Fail.
 struct FailOptions {
-  bool owned = false;  // as in PutOptions, as are the next two
-  std::optional<std::chrono::milliseconds> grace = {};
-  bool only_if_owned = false;
-  std::chrono::milliseconds timeout = kForever;  // how long the call may take
+  bool owned = false;                                   // as in PutOptions
+  std::optional<std::chrono::milliseconds> grace = {};  // as in PutOptions
+  bool only_if_owned = false;                           // as in PutOptions
+  std::chrono::milliseconds timeout = kForever;         // how long the call may take
 };
 
 // Of a Create.

@@ -68,6 +68,7 @@ class HOPLITE_EXPORT Register {
 
   // What it holds after this call began.
   Result<RegisterEntry> Get(const CallOptions& options = {}) const;
+  // Returns at once.
   Future<RegisterEntry> GetAsync(const CallOptions& options = {}) const;
   // Sets the value, if the register still has this number. A write that ends with an error may have
   // been done: Get tells. One that was done may be refused in one case: its answer was lost with a
@@ -75,11 +76,13 @@ class HOPLITE_EXPORT Register {
   //   invalid_argument  the value is too long
   Result<RegisterWrite> CompareAndSet(RegisterNumber expected, std::string_view value,
                                       const CompareAndSetOptions& options = {}) const;
+  // Returns at once.
   Future<RegisterWrite> CompareAndSetAsync(RegisterNumber expected, std::string_view value,
                                            const CompareAndSetOptions& options = {}) const;
   // Waits for a later number, and gives the newest entry; what came between is skipped. Gives the
   // entry as it is, without a writer, when somebody had claimed the register and is gone.
   Result<RegisterEntry> Changed(RegisterNumber after, const ChangedOptions& options = {}) const;
+  // Returns at once.
   Future<RegisterEntry> ChangedAsync(RegisterNumber after,
                                      const ChangedOptions& options = {}) const;
 
