@@ -48,6 +48,9 @@ struct HOPLITE_EXPORT NodeConfig {
   std::string advertise = {};
   // Unix socket for worker processes; empty: only clients of this process.
   std::string socket = {};
+  // The group, by name or number, whose members may use the socket, too, and then as the node's user
+  // may; empty: that user alone.
+  std::string socket_group = {};
   // Shared memory for objects, reserved at the start; at least 1 MiB. Required.
   std::uint64_t memory_bytes = 0;
   // Unique in the cluster; empty: derived from the node's id. At most 255 bytes of UTF-8 without

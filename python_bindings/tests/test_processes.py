@@ -113,3 +113,26 @@ def test_what_belongs_to_its_process_does_not_pickle(here: Client) -> None:
     for one in (here, here.reduce([ObjectId.random()], dtype="int8"), here.create(10)):
         with pytest.raises(TypeError):
             pickle.dumps(one)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_is_told_who_may_use_the_node(cluster: LocalCluster) -> None:
+    socket = cluster.socket(0)
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(54322)
+            os.setuid(54321)
+            hoplite.connect(socket)
+            sender.send("it is let in")
+        except hoplite.InvalidArgumentError as error:
+            sender.send(str(error))
+        finally:
+            os._exit(0)
+    assert receiver.poll(20)
+    said = receiver.recv()
+    os.waitpid(child, 0)
+    assert socket in said
+    assert "user 54321 may not enter" in said or "only root may use it" in said

@@ -86,6 +86,9 @@ Result<void> NodeConfig::Validate() const {
   }
   TRY(CheckAdvertised(advertise));
   TRY(security.Validate());
+  if (!socket_group.empty() && socket.empty()) {
+    return std::unexpected(Bad("socket_group: there is no socket to be used by a group"));
+  }
   if (memory_bytes == 0) return std::unexpected(Bad("memory_bytes: must be given"));
   if (memory_bytes < kLeastMemory) {
     return std::unexpected(Bad("memory_bytes: " + FormatExactSize(memory_bytes) +

@@ -148,6 +148,10 @@ void AddNode(CLI::App& app, Action& chosen) {
   command->add_option("--advertise", config.advertise, "what peers are told instead of that host")
       ->type_name("HOST");
   AddSocket(*command, config.socket);
+  command
+      ->add_option("--socket-group", config.socket_group,
+                   "group whose members may use the socket, as the node's user may")
+      ->type_name("GROUP");
   AddSize(*command, "--memory", config.memory_bytes, "shared memory for objects, as 64MiB or 4GiB")
       ->required();
   command->add_option("--name", config.name, "unique in the cluster")->type_name("NAME");

@@ -17,6 +17,7 @@
 #include "client/client_access.h"
 #include "client/interruption.h"
 #include "client/no_descriptor.h"
+#include "client/no_node.h"
 
 namespace hoplite {
 namespace {
@@ -45,8 +46,7 @@ Result<int> ConnectSocket(const std::string& path, std::chrono::milliseconds tim
   }
   const int error = errno;
   ::close(descriptor);
-  return std::unexpected(
-      Error(ErrorCode::kUnavailable, fmt::format("no node at {}: {}", path, strerror(error))));
+  return std::unexpected(client::NoNode(path, error));
 }
 
 // A node that is there answers at once.

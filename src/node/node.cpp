@@ -47,8 +47,10 @@ void WarnOfAddress(const NodeConfig& config, const std::string& address) {
 Node::Node(std::unique_ptr<Assembly> parts)
     : assembly_(std::move(parts)),
       endpoint_(std::make_unique<LocalEndpoint>(
-          assembly_->calls, ClientLimits{.requests = assembly_->config.requests_per_client,
-                                         .pins = assembly_->config.pins_per_client})) {
+          assembly_->calls,
+          ClientLimits{.requests = assembly_->config.requests_per_client,
+                       .pins = assembly_->config.pins_per_client,
+                       .others_write = !assembly_->config.socket_group.empty()})) {
   assembly_->memory.AskOfClients([endpoint = endpoint_.get()] { return endpoint->KeptInWords(); });
 }
 
@@ -88,7 +90,8 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
   if (connects_to_directory) WarnOfAddress(config, assembly.address);
   Result<void> listening;
   assembly.runtime.OnMain([&] {
-    if (!config.socket.empty()) listening = node->endpoint_->Listen(config.socket);
+    if (!config.socket.empty())
+      listening = node->endpoint_->Listen(config.socket, config.socket_group);
     if (listening) assembly.Join();
   });
   TRY(listening);

@@ -47,9 +47,9 @@ inline std::string FreshSocketPath() {
 class LocalNode {
  public:
   explicit LocalNode(std::uint64_t memory_bytes = 64_MiB, std::string path = FreshSocketPath(),
-                     node::ClientLimits limits = {})
+                     node::ClientLimits limits = {}, const std::string& group = {})
       : path_(std::move(path)), operations_(loop_, memory_bytes), endpoint_(operations_, limits) {
-    if (const auto listening = endpoint_.Listen(path_); !listening) {
+    if (const auto listening = endpoint_.Listen(path_, group); !listening) {
       throw std::runtime_error(listening.error().message);
     }
     thread_ = std::thread([this] { loop_.run(); });

@@ -23,6 +23,7 @@ namespace hoplite::node {
 struct ClientLimits {
   std::uint32_t requests = 65536;
   std::uint32_t pins = 65536;
+  bool others_write = false;  // users beside the node's may fill objects, who can connect
 };
 
 struct ClientUse {

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accounts.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "net/tcp_syscalls.h"
@@ -37,6 +38,36 @@ bool SomebodyListens(asio::io_context& loop, const std::string& path) {
   return error != asio::error::connection_refused;
 }
 
+Error Refused(const std::string& path, const std::string& what) {
+  return {ErrorCode::kInvalidArgument, fmt::format("local socket {}: {}", path, what)};
+}
+
+// Whose members may use the socket beside the node's user; none: nobody.
+Result<std::optional<gid_t>> Allowed(const std::string& path, const std::string& group) {
+  if (group.empty()) return std::nullopt;
+  const std::optional<gid_t> found = FindGroup(group);
+  if (found) return found;
+  return std::unexpected(Refused(path, fmt::format("this host has no group '{}'", group)));
+}
+
+// The file's mode and group. No link is followed, in case somebody put one there.
+Result<void> Restrict(const std::string& path, std::optional<gid_t> group) {
+  constexpr uid_t kAsItIs = -1;
+  if (group && ::lchown(path.c_str(), kAsItIs, *group) != 0) {
+    if (errno != EPERM) return std::unexpected(Unavailable(path, std::strerror(errno)));
+    const std::string user = UserInWords(::geteuid());
+    return std::unexpected(
+        Refused(path, fmt::format("{} may not give it to the group {}: the node's user must be a "
+                                  "member of it when the node starts",
+                                  user, GroupInWords(*group))));
+  }
+  constexpr mode_t kUser = S_IRUSR | S_IWUSR;
+  constexpr mode_t kGroup = S_IRGRP | S_IWGRP;
+  const mode_t mode = group ? kUser | kGroup : kUser;
+  if (::fchmodat(AT_FDCWD, path.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
+  return std::unexpected(Unavailable(path, std::strerror(errno)));
+}
+
 // Makes room for a socket at `path`.
 Result<void> ClearStale(asio::io_context& loop, const std::string& path) {
   struct stat found{};
@@ -61,32 +92,39 @@ LocalEndpoint::LocalEndpoint(Operations& operations, ClientLimits limits)
 
 LocalEndpoint::~LocalEndpoint() { Stop(); }
 
-Result<void> LocalEndpoint::Listen(const std::string& path) {
+Result<void> LocalEndpoint::Listen(const std::string& path, const std::string& group) {
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
     return std::unexpected(
         Error(ErrorCode::kInvalidArgument, fmt::format("local socket {}: a path has 1 to {} bytes",
                                                        path, sizeof(sockaddr_un::sun_path) - 1)));
   }
+  TRY_ASSIGN(const std::optional<gid_t> allowed, Allowed(path, group));
   TRY(ClearStale(operations_.loop(), path));
+  if (const auto opened = Open(path, allowed); !opened) {
+    asio::error_code ignored;
+    acceptor_.close(ignored);
+    RemoveSocket();
+    return opened;
+  }
+  listening_ = std::make_shared<int>();
+  KeepSpare();
+  Accept();
+  return {};
+}
+
+// Until it listens nobody can connect, whatever mode the file has: it is never open to others, and
+// needs no umask, which would be that of all threads.
+Result<void> LocalEndpoint::Open(const std::string& path, std::optional<gid_t> group) {
   asio::error_code error;
   acceptor_.open(Protocol(), error);
   if (!error) net::CloseOnExec(acceptor_.native_handle());
   if (!error) acceptor_.bind(Protocol::endpoint(path), error);
-  // Nobody can connect before listen, so the mode is right from the first connection on.
-  if (!error && ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
-    error.assign(errno, asio::error::get_system_category());
-  }
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) {
-    asio::error_code ignored;
-    acceptor_.close(ignored);
-    return std::unexpected(Unavailable(path, error.message()));
-  }
+  if (error) return std::unexpected(Unavailable(path, error.message()));
   path_ = path;
   ::lstat(path.c_str(), &bound_);
-  listening_ = std::make_shared<int>();
-  KeepSpare();
-  Accept();
+  TRY(Restrict(path, group));
+  acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return std::unexpected(Unavailable(path, error.message()));
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -35,10 +36,12 @@ class LocalEndpoint {
   LocalEndpoint(const LocalEndpoint&) = delete;
   LocalEndpoint& operator=(const LocalEndpoint&) = delete;
 
-  // For the node's user only (mode 0600). A socket left by a dead node is replaced.
-  //   invalid_argument  the path is longer than a socket's may be
+  // For the node's user only (mode 0600), or for the members of the group, too (0660). A socket left
+  // by a dead node is replaced.
+  //   invalid_argument  the path is longer than a socket's may be; there is no such group, or this
+  //                     process may not give it a file
   //   unavailable       a living node listens there, or something else lies there
-  Result<void> Listen(const std::string& path);
+  Result<void> Listen(const std::string& path, const std::string& group = {});
   // One end of a socketpair, whose other end belongs to a client in this process. Takes it.
   Result<void> AddSession(int socket);
   // For how long no client has been attached, be it one that says nothing yet.
@@ -60,6 +63,7 @@ class LocalEndpoint {
   // Takes the socket, if it succeeds.
   Result<void> Adopt(FileDescriptor& socket, LocalSession::Kind kind);
   void RemoveSocket();
+  Result<void> Open(const std::string& path, std::optional<gid_t> group);
 
   Operations& operations_;
   const std::shared_ptr<LocalClients> clients_;

@@ -124,9 +124,10 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
                                            CallPtr call, local::Answer& answer) {
   const local::Create& body = request.create();
   CO_TRY(CheckMetadata(body.metadata()));
-  if (peer_ && !peer_->same_user()) {
+  if (peer_ && !peer_->same_user() && !clients().limits().others_write) {
     co_return std::unexpected(
-        InvalidRequest("only processes of the node's user may write into its memory"));
+        InvalidRequest("only processes of the node's user may write into its memory: start the "
+                       "node with --socket-group"));
   }
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
