@@ -86,6 +86,12 @@ struct HOPLITE_EXPORT NodeConfig {
   // WaitExists waits for, at a time; one more is answered resource_exhausted. Lower bounds the
   // memory that a client pins; higher lets it keep more.
   std::uint32_t pins_per_client = 65536;
+  // Memory that one process may hold here at a time, over all its clients: objects that it put, until
+  // their memory is free again or its last client has ended, and objects that it reads, whoever put
+  // them; 0: no limit. More is answered resource_exhausted. Lower leaves memory for others.
+  std::uint64_t quota_bytes = 0;
+  // The same as a number of objects.
+  std::uint64_t quota_objects = 0;
   // Ids that all clients of this node may own at a time; one more is answered resource_exhausted.
   // Lower bounds what they cost this node and the directory (some hundred bytes each, and as much
   // to repeat when a session begins); higher lets a runtime hold more results.

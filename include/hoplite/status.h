@@ -103,6 +103,11 @@ struct ClientsStatus {
   std::uint64_t pins_per_client = 0;      // the limit: NodeConfig
   std::uint64_t owned = 0;                // ids, of all together
   std::uint64_t max_owned = 0;            // the limit: NodeConfig
+  // What the process holds that holds most: objects that it put or reads, and their memory.
+  std::uint64_t most_held_bytes = 0;
+  std::uint64_t most_held_objects = 0;  // of the one who has most of these
+  std::uint64_t quota_bytes = 0;        // the limits: NodeConfig; 0: none
+  std::uint64_t quota_objects = 0;
 };
 
 // More objects than there are: Client::Status lists all.

@@ -181,6 +181,12 @@ void AddNode(CLI::App& app, Action& chosen) {
                    "buffers, readers, drafts and subscriptions that one client may hold")
       ->type_name("N")
       ->capture_default_str();
+  AddSize(*command, "--quota", config.quota_bytes,
+          "memory that one process may hold by what it puts and reads, as 1GiB");
+  command
+      ->add_option("--quota-objects", config.quota_objects,
+                   "objects that one process may hold by putting and reading them")
+      ->type_name("N");
   command->add_option("--max-owned", config.max_owned, "ids that all its clients may own together")
       ->type_name("N")
       ->capture_default_str();

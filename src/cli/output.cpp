@@ -50,16 +50,31 @@ Json ToJson(const ClientsStatus& clients) {
           {"requests_per_client", clients.requests_per_client},
           {"pins_per_client", clients.pins_per_client},
           {"owned", clients.owned},
-          {"max_owned", clients.max_owned}};
+          {"max_owned", clients.max_owned},
+          {"most_held_bytes", clients.most_held_bytes},
+          {"most_held_objects", clients.most_held_objects},
+          {"quota_bytes", clients.quota_bytes},
+          {"quota_objects", clients.quota_objects}};
+}
+
+// "of one process at most 10.0 MiB of 1.0 GiB in 3 of 100 objects"
+std::string HeldInWords(const ClientsStatus& clients) {
+  const auto bytes =
+      clients.quota_bytes == 0 ? "" : fmt::format(" of {}", FormatSize(clients.quota_bytes));
+  const auto objects =
+      clients.quota_objects == 0 ? "" : fmt::format(" of {}", clients.quota_objects);
+  return fmt::format("of one process at most {}{} in {}{} objects held",
+                     FormatSize(clients.most_held_bytes), bytes, clients.most_held_objects,
+                     objects);
 }
 
 std::string ToText(const ClientsStatus& clients) {
   return fmt::format(
       "{} of this node: {} under way, of one at most {} of {}; {}, of one at most {} of {}; "
-      "{} of {} ids owned\n",
+      "{} of {} ids owned; {}\n",
       Count(clients.clients, "client"), Count(clients.requests, "request"), clients.most_requests,
       clients.requests_per_client, Count(clients.pins, "pin"), clients.most_pins,
-      clients.pins_per_client, clients.owned, clients.max_owned);
+      clients.pins_per_client, clients.owned, clients.max_owned, HeldInWords(clients));
 }
 
 void AddReduction(const ObjectInfo& object, Json& reductions) {

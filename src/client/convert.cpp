@@ -122,7 +122,11 @@ void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {
                     .requests_per_client = clients.requests_per_client(),
                     .pins_per_client = clients.pins_per_client(),
                     .owned = clients.owned(),
-                    .max_owned = clients.max_owned()};
+                    .max_owned = clients.max_owned(),
+                    .most_held_bytes = clients.most_held_bytes(),
+                    .most_held_objects = clients.most_held_objects(),
+                    .quota_bytes = clients.quota_bytes(),
+                    .quota_objects = clients.quota_objects()};
 }
 
 ReduceOutcome ToReduceOutcome(const v1::local::Reduced& message, const ObjectId& target) {

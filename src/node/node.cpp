@@ -42,15 +42,18 @@ void WarnOfAddress(const NodeConfig& config, const std::string& address) {
   if (!wrong.empty()) log::Warn("{}", wrong);
 }
 
+ClientLimits LimitsOf(const NodeConfig& config) {
+  return {.requests = config.requests_per_client,
+          .pins = config.pins_per_client,
+          .quota = {.bytes = config.quota_bytes, .objects = config.quota_objects},
+          .others_write = !config.socket_group.empty()};
+}
+
 }  // namespace
 
 Node::Node(std::unique_ptr<Assembly> parts)
     : assembly_(std::move(parts)),
-      endpoint_(std::make_unique<LocalEndpoint>(
-          assembly_->calls,
-          ClientLimits{.requests = assembly_->config.requests_per_client,
-                       .pins = assembly_->config.pins_per_client,
-                       .others_write = !assembly_->config.socket_group.empty()})) {
+      endpoint_(std::make_unique<LocalEndpoint>(assembly_->calls, LimitsOf(assembly_->config))) {
   assembly_->memory.AskOfClients([endpoint = endpoint_.get()] { return endpoint->KeptInWords(); });
 }
 

@@ -96,10 +96,16 @@ Metric OfFailures(const LocalClients& clients) {
 
 Metrics OfClients(const WaitCounts& waits, const LocalClients& clients) {
   return {
-      OfWaits(waits), OfFailures(clients),
+      OfWaits(waits),
+      OfFailures(clients),
       GaugeOf("hoplite_clients", "Clients that are attached", clients.count()),
       GaugeOf("hoplite_client_pins", "Buffers, readers, drafts and subscriptions that clients hold",
-              clients.total().pins)};
+              clients.total().pins),
+      GaugeOf("hoplite_client_held_bytes",
+              "Memory that one process holds by what it put and reads, of the one with most",
+              clients.most_held().bytes),
+      GaugeOf("hoplite_client_quota_bytes", "Limit of that memory; 0: none",
+              clients.limits().quota.bytes)};
 }
 
 std::size_t ShardsAway(const directory::DirectoryClient& directory) {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hoplite/object_id.h>
@@ -89,6 +90,8 @@ class Copy {
   // Somebody owns the object, or did: it goes with its last owner.
   bool ever_owned() const { return ever_owned_; }
   void set_ever_owned(bool ever_owned) { ever_owned_ = ever_owned; }
+  // Goes when the copy is unlisted, or with it: so whoever counts copies learns of that.
+  void set_counted(std::shared_ptr<void> counted) { counted_ = std::move(counted); }
 
   // Any thread. A mark read here was released after its blocks and checksums were written.
   std::uint32_t mark(std::uint32_t stripe) const;
@@ -127,6 +130,7 @@ class Copy {
   StripeMask made_here_ = 0;  // node's loop only, as these two
   Version version_;
   bool ever_owned_ = false;
+  std::shared_ptr<void> counted_;
 
   std::vector<std::atomic<std::uint32_t>> marks_;
   std::vector<std::uint64_t> checksums_;  // written before the mark that covers them is released

@@ -204,6 +204,7 @@ void ObjectStore::Remove(const ObjectId& object) {
   const auto found = listed_.find(object);
   if (found == listed_.end()) return;
   by_age_.erase(found->second.age);
+  found->second.copy->set_counted(nullptr);
   listed_.erase(found);
 }
 

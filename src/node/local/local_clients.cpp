@@ -12,10 +12,42 @@ constexpr std::size_t kNamed = 3;
 
 }  // namespace
 
+// Those of a process whose clients are all gone are not found: the next one with its number begins
+// anew.
+std::shared_ptr<Holdings> LocalClients::HoldingsOf(pid_t pid) {
+  std::erase_if(processes_, [](const auto& process) { return process.expired(); });
+  for (const auto& process : processes_) {
+    const auto known = process.lock();
+    if (pid != 0 && known && known->pid() == pid) return known;
+  }
+  auto made = std::make_shared<Holdings>(pid, limits_.quota);
+  processes_.push_back(made);
+  return made;
+}
+
+Holdings::Use LocalClients::most_held() const {
+  Holdings::Use most;
+  for (const auto& process : processes_) {
+    const auto known = process.lock();
+    if (!known) continue;
+    const Holdings::Use use = known->use();
+    most.bytes = std::max(most.bytes, use.bytes);
+    most.objects = std::max(most.objects, use.objects);
+    most.pinned_bytes = std::max(most.pinned_bytes, use.pinned_bytes);
+  }
+  return most;
+}
+
 std::string LocalClients::KeptInWords() const {
+  struct Kept {
+    std::uint64_t bytes;
+    pid_t pid;
+  };
   std::vector<Kept> all;
-  for (const Member* member : members_) {
-    if (const Kept kept = member->kept(); kept.bytes > 0) all.push_back(kept);
+  for (const auto& process : processes_) {
+    const auto known = process.lock();
+    const std::uint64_t bytes = known ? known->use().pinned_bytes : 0;
+    if (bytes > 0) all.push_back({.bytes = bytes, .pid = known->pid()});
   }
   std::ranges::sort(all, std::greater(), &Kept::bytes);
   std::string words;

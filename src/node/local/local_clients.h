@@ -10,12 +10,14 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <sys/types.h>
 
 #include <hoplite/result.h>
 
 #include "base/clock.h"
+#include "node/local/holdings.h"
 #include "node/local/joint_gets.h"
 
 namespace hoplite::node {
@@ -23,18 +25,13 @@ namespace hoplite::node {
 struct ClientLimits {
   std::uint32_t requests = 65536;
   std::uint32_t pins = 65536;
+  Quota quota = {};           // of each process, over all its clients
   bool others_write = false;  // users beside the node's may fill objects, who can connect
 };
 
 struct ClientUse {
   std::size_t requests = 0;
   std::size_t pins = 0;  // views, readers, drafts and subscriptions
-};
-
-// The memory that a client's views, readers and drafts keep.
-struct Kept {
-  std::uint64_t bytes = 0;
-  pid_t pid = 0;  // 0: not known
 };
 
 class LocalClients {
@@ -44,7 +41,9 @@ class LocalClients {
   // While it lives one client is counted, with what its session reads out of itself.
   class Member {
    public:
-    explicit Member(std::shared_ptr<LocalClients> clients) : clients_(std::move(clients)) {
+    // pid: of its process; 0: not known.
+    Member(std::shared_ptr<LocalClients> clients, pid_t pid)
+        : clients_(std::move(clients)), holdings_(clients_->HoldingsOf(pid)) {
       clients_->members_.insert(this);
     }
     virtual ~Member() {
@@ -54,10 +53,10 @@ class LocalClients {
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     virtual ClientUse use() const = 0;
-    virtual Kept kept() const = 0;
 
    protected:
     const LocalClients& clients() const { return *clients_; }
+    Holdings& holdings() const { return *holdings_; }
     const std::shared_ptr<Togethers>& togethers() const { return clients_->togethers_; }
     void NoteFailure(const Error& error) {
       ++clients_->failures_.at(static_cast<std::size_t>(error.code));
@@ -67,6 +66,7 @@ class LocalClients {
 
    private:
     const std::shared_ptr<LocalClients> clients_;
+    const std::shared_ptr<Holdings> holdings_;
   };
 
   const ClientLimits& limits() const { return limits_; }
@@ -85,8 +85,10 @@ class LocalClients {
   std::uint64_t failures(ErrorCode code) const {
     return failures_.at(static_cast<std::size_t>(code));
   }
-  // Who keeps most memory: "100 bytes (pid 12), 50 bytes (pid 13), 10 bytes (4 others)".
+  // Which process keeps most memory by what it reads or writes: "100 bytes (pid 12), 50 bytes (pid 13), 10 bytes (4 others)".
   std::string KeptInWords() const;
+  // Of the process that holds most of each.
+  Holdings::Use most_held() const;
   // Of whoever has most of each.
   ClientUse most() const {
     ClientUse most;
@@ -98,9 +100,12 @@ class LocalClients {
   }
 
  private:
+  std::shared_ptr<Holdings> HoldingsOf(pid_t pid);
+
   const ClientLimits limits_;
   const std::shared_ptr<Togethers> togethers_ = std::make_shared<Togethers>();
   std::unordered_set<const Member*> members_;
+  std::vector<std::weak_ptr<Holdings>> processes_;
   std::uint64_t begun_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(kLastErrorCode) + 1> failures_{};
   Time last_seen_ = Now();  // when one ended

@@ -158,6 +158,11 @@ void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients&
   message.set_most_pins(most.pins);
   message.set_requests_per_client(clients.limits().requests);
   message.set_pins_per_client(clients.limits().pins);
+  const Holdings::Use held = clients.most_held();
+  message.set_most_held_bytes(held.bytes);
+  message.set_most_held_objects(held.objects);
+  message.set_quota_bytes(clients.limits().quota.bytes);
+  message.set_quota_objects(clients.limits().quota.objects);
 }
 
 void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard& message) {

@@ -1,7 +1,6 @@
 #include "node/local/local_session.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,7 +35,7 @@ Result<std::shared_ptr<LocalSession>> LocalSession::Adopt(Operations& operations
 
 LocalSession::LocalSession(Operations& operations, std::shared_ptr<LocalClients> clients,
                            std::shared_ptr<LocalChannel> channel, std::unique_ptr<LocalPeer> peer)
-    : Member(std::move(clients)),
+    : Member(std::move(clients), peer ? peer->pid() : ::getpid()),
       operations_(operations),
       channel_(std::move(channel)),
       peer_(std::move(peer)),
@@ -177,21 +176,6 @@ void LocalSession::Release(Id made_by) {
   operations_.OnUnpin();
 }
 
-// A copy counts once, however many views of it there are.
-Kept LocalSession::kept() const {
-  Kept kept{.bytes = process_pins_.bytes(), .pid = peer_ ? peer_->pid() : ::getpid()};
-  std::unordered_set<const store::Copy*> counted;
-  const auto add = [&](const store::CopyPtr& copy) {
-    if (counted.insert(copy.get()).second) kept.bytes += copy->layout().size_bytes;
-  };
-  for (const auto& [id, entry] : entries_) {
-    if (const auto* view = std::get_if<View>(&entry)) add(view->copy);
-    if (const auto* reader = std::get_if<ReaderEntry>(&entry)) add(reader->copy);
-    if (const auto* draft = std::get_if<DraftEntry>(&entry)) add(draft->draft->copy());
-  }
-  return kept;
-}
-
 // Who is closed says so first; else its end is a death.
 void LocalSession::Leave(Operations::ClientEnd how) {
   if (std::exchange(owner_->gone, true)) return;
@@ -231,7 +215,7 @@ void LocalSession::OnConnectionEnd(const Error& why) {
       reader->fetch->Cancel();
     }
     if (auto* draft = std::get_if<DraftEntry>(&entry)) {
-      mapped.push_back(draft->draft->copy());
+      mapped.push_back(std::move(draft->copy));
       draft->draft->Abort();
     }
   }

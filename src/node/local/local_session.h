@@ -50,7 +50,6 @@ class LocalSession : public LocalClients::Member,
   // Whether it said Hello. One that does not in time is sent away.
   bool greeted() const { return greeted_; }
   ClientUse use() const override { return {calls_.size(), pins() + process_pins_.count()}; }
-  Kept kept() const override;
   void SendAway(const std::string& why);
 
  private:
@@ -64,6 +63,7 @@ class LocalSession : public LocalClients::Member,
   };
   struct DraftEntry {
     std::shared_ptr<Draft> draft;
+    store::CopyPtr copy;  // its pin
     bool failed = false;  // and the client knows
   };
   struct SubscriptionEntry {

@@ -129,12 +129,14 @@ LocalSession::Handled LocalSession::GetMany(const local::Request& request, CallP
 
 void LocalSession::FillGot(const Result<store::CopyPtr>& result, Id id,
                            const std::shared_ptr<JointGets>& together, local::Views::Got& got) {
-  Result<void> kept;
-  if (result) kept = Keep(id, View{*result, together});
-  if (!result || !kept) {
-    const Error& why = result ? kept.error() : result.error();
-    NoteFailure(why);
-    return FillError(why, *got.mutable_error());
+  const auto keep = [&](store::CopyPtr copy) {
+    return Keep(id, View{.copy = std::move(copy), .together = together});
+  };
+  const auto pin = [&](const store::CopyPtr& copy) { return holdings().Pin(copy); };
+  const Result<void> kept = result.and_then(pin).and_then(keep);
+  if (!kept) {
+    NoteFailure(kept.error());
+    return FillError(kept.error(), *got.mutable_error());
   }
   FillView(**result, *got.mutable_view());
 }

@@ -113,8 +113,10 @@ LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object,
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
   CO_TRY(CheckGrace(*call, body.owned()));
+  CO_TRY(holdings().Allow(bytes.size()));
   CO_TRY_ASSIGN(const std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, bytes.size(), std::move(metadata), call));
+  CO_TRY(holdings().Make(draft->copy()));
   if (!bytes.empty()) std::memcpy(draft->copy()->bytes().data(), bytes.data(), bytes.size());
   CO_TRY(draft->Advance(bytes.size(), {}));
   co_return co_await draft->Seal(call);
@@ -132,12 +134,15 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
   CO_TRY(CheckGrace(*call, body.owned()));
+  CO_TRY(holdings().Allow(body.size()));
   CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
                 co_await operations_.Create(object, body.size(), body.metadata(), call));
   if (ended_) co_return std::unexpected(Gone());
+  CO_TRY(holdings().Make(draft->copy()));
+  CO_TRY_ASSIGN(store::CopyPtr copy, holdings().Pin(draft->copy()));
   answer.mutable_draft_ready()->set_offset(draft->copy()->segment_offset());
   answer.mutable_draft_ready()->set_block_bytes(draft->copy()->layout().block_bytes);
-  co_return Keep(request.id(), DraftEntry{.draft = std::move(draft)});
+  co_return Keep(request.id(), DraftEntry{.draft = std::move(draft), .copy = std::move(copy)});
 }
 
 LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) {
@@ -153,8 +158,9 @@ LocalSession::Handled LocalSession::Seal(const local::Seal& body, CallPtr call) 
 LocalSession::Handled LocalSession::Get(const local::Request& request, ObjectId object,
                                         CallPtr call, local::Answer& answer) {
   call->only_if_owned = request.get().only_if_owned();
-  CO_TRY_ASSIGN(store::CopyPtr copy, co_await operations_.Get(object, std::move(call)));
+  CO_TRY_ASSIGN(const store::CopyPtr got, co_await operations_.Get(object, std::move(call)));
   if (ended_) co_return std::unexpected(Gone());
+  CO_TRY_ASSIGN(store::CopyPtr copy, holdings().Pin(got));
   FillView(*copy, *answer.mutable_view());
   co_return Keep(request.id(), View{.copy = std::move(copy), .together = nullptr});
 }
@@ -164,8 +170,9 @@ LocalSession::Handled LocalSession::Open(const local::Request& request, ObjectId
   call->only_if_owned = request.open().only_if_owned();
   auto opening = request.open().window() ? operations_.OpenWindow(object, call)
                                          : operations_.Open(object, call);
-  CO_TRY_ASSIGN(store::CopyPtr copy, co_await std::move(opening));
+  CO_TRY_ASSIGN(const store::CopyPtr opened, co_await std::move(opening));
   if (ended_) co_return std::unexpected(Gone());
+  CO_TRY_ASSIGN(store::CopyPtr copy, holdings().Pin(opened));
   call->deadline = kNever;  // it was for the opening; the fetch goes on until the reader's release
   FillView(*copy, *answer.mutable_view());
   co_return Keep(request.id(), ReaderEntry{.copy = std::move(copy), .fetch = std::move(call)});

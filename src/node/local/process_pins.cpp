@@ -74,14 +74,4 @@ std::size_t ProcessPins::count() const {
   return sum;
 }
 
-std::uint64_t ProcessPins::bytes() const {
-  std::uint64_t sum = 0;
-  const auto add = [&sum](const Pins& pins) {
-    for (const store::CopyPtr& copy : pins) sum += copy->layout().size_bytes;
-  };
-  add(left_);
-  for (const auto& [pipe, pins] : children_) add(pins);
-  return sum;
-}
-
 }  // namespace hoplite::node

@@ -44,7 +44,6 @@ class ProcessPins {
   // The node goes away.
   void Clear();
   std::size_t count() const;
-  std::uint64_t bytes() const;
 
  private:
   using Pins = std::unordered_set<store::CopyPtr>;

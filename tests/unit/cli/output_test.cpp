@@ -103,10 +103,20 @@ TEST(Output, InfoSaysWhetherAnybodyOwnsIt) {
             std::string::npos);
 }
 
-TEST(Output, StatusSaysHowManyIdsAreOwned) {
-  const ClusterStatus status{.clients = {.clients = 1, .owned = 3, .max_owned = 10}};
-  EXPECT_NE(ToText(status).find("; 3 of 10 ids owned\n"), std::string::npos) << ToText(status);
+TEST(Output, StatusSaysHowManyIdsAreOwnedAndHowMuchOneProcessHolds) {
+  ClusterStatus status{.clients = {.clients = 1, .owned = 3, .max_owned = 10}};
+  status.clients.most_held_bytes = 2048;
+  status.clients.most_held_objects = 2;
+  EXPECT_NE(ToText(status).find(
+                "; 3 of 10 ids owned; of one process at most 2.0 KiB in 2 objects held\n"),
+            std::string::npos)
+      << ToText(status);
+  status.clients.quota_bytes = 4096;
+  status.clients.quota_objects = 9;
+  EXPECT_NE(ToText(status).find("2.0 KiB of 4.0 KiB in 2 of 9 objects held\n"), std::string::npos)
+      << ToText(status);
   EXPECT_EQ(ToJson(status)["clients"]["owned"], 3);
+  EXPECT_EQ(ToJson(status)["clients"]["quota_bytes"], 4096);
 }
 
 TEST(Output, TextNamesHoldersWithTheirShare) {
