@@ -11,6 +11,7 @@ namespace {
 
 struct DemoArguments {
   std::string file;
+  bool web = false;
   bool json = false;
 };
 
@@ -22,9 +23,12 @@ void AddDemo(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<DemoArguments>();
   command->add_option("file", options->file, "what to broadcast; without it some large file")
       ->type_name("FILE");
-  AddJson(*command, options->json);
+  CLI::Option* web =
+      command->add_flag("--web", options->web,
+                        "show it in a browser, too, until Enter or Ctrl-C, 10 minutes at most");
+  AddJson(*command, options->json)->excludes(web);
   command->callback([&chosen, options] {
-    chosen = [options] { return demo::RunDemo(options->file, options->json); };
+    chosen = [options] { return demo::RunDemo(options->file, options->web, options->json); };
   });
 }
 

@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/stop_signal.h"
 #include "cli/web/web_server.h"
+#include "cli/web_option.h"
 #include "directory/directory_server.h"
 #include "net/open_door.h"
 
@@ -49,21 +50,12 @@ Result<std::unique_ptr<web::WebServer>> StartWeb(const DirectoryArguments& optio
   return std::unexpected(Error(server.error().code, "--web: " + server.error().message));
 }
 
-// A port alone is one of this machine only.
-Result<std::string> ParseWebAddress(const std::string& text) {
-  const bool port = text.find(':') == std::string::npos;
-  std::string address = port ? "127.0.0.1:" + text : text;
-  TRY(ParseHostPort(address));
-  return address;
-}
-
 Result<void> PrintReady(const std::string& address, const std::string& admin,
                         const std::string& metrics, const std::string& web, bool json) {
   if (!json) {
     const std::string more = admin.empty() ? "" : fmt::format(", its admin service at {}", admin);
     return Print(fmt::format("directory is ready at {}{}{}{}\n", address, more,
-                             MetricsInWords(metrics),
-                             web.empty() ? "" : fmt::format(", its page is at http://{}/", web)));
+                             MetricsInWords(metrics), PageInWords(web)));
   }
   Json event = ReadyEvent("directory", "", address, "");
   if (!admin.empty()) event["admin"] = admin;
@@ -128,9 +120,7 @@ void AddDirectory(CLI::App& app, Action& chosen) {
              "where programs ask it by gRPC, in plain text; port 0 picks one");
   AddMemberSecurity(*command, config.security);
   AddMetrics(*command, options->metrics);
-  AddParsed(*command, "--web", options->web, ParseWebAddress,
-            "where a browser shows what it knows, without a password; port 0 picks one")
-      ->type_name("[HOST:]PORT");
+  AddWeb(*command, options->web);
   AddExitWithParent(*command, options->parent);
   AddJson(*command, options->json);
   command->callback([&chosen, options, command] {

@@ -10,10 +10,12 @@
 #include "base/descriptors.h"
 #include "base/try.h"
 #include "cli/command.h"
+#include "cli/metrics_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process_cluster.h"
 #include "cli/stop_signal.h"
+#include "cli/web_option.h"
 
 namespace hoplite::cli {
 namespace {
@@ -27,23 +29,31 @@ struct UpArguments {
 Result<void> PrintReadyLines(ProcessCluster& cluster, bool json) {
   if (json) {
     Json directory = ReadyEvent("directory", "", cluster.directory_address(), "");
-    if (!cluster.admin_address().empty()) directory["admin"] = cluster.admin_address();
+    const auto add = [](Json& event, const char* name, const std::string& address) {
+      if (!address.empty()) event[name] = address;
+    };
+    add(directory, "admin", cluster.admin_address());
+    add(directory, "metrics", cluster.metrics_address());
+    add(directory, "web", cluster.web_address());
     directory["pid"] = cluster.directory().pid();
     TRY(Print(directory));
     for (const auto& node : cluster.nodes()) {
       Json ready = ReadyEvent("node", node.name, node.address, node.socket);
+      add(ready, "metrics", node.metrics);
       ready["pid"] = node.process.pid();
       TRY(Print(ready));
     }
     return {};
   }
   const std::string& admin = cluster.admin_address();
-  std::string text = fmt::format("directory (pid {}) is ready at {}{}{}\n",
-                                 cluster.directory().pid(), cluster.directory_address(),
-                                 admin.empty() ? "" : ", its admin service at ", admin);
+  std::string text = fmt::format(
+      "directory (pid {}) is ready at {}{}{}{}{}\n", cluster.directory().pid(),
+      cluster.directory_address(), admin.empty() ? "" : ", its admin service at ", admin,
+      MetricsInWords(cluster.metrics_address()), PageInWords(cluster.web_address()));
   for (const auto& node : cluster.nodes()) {
-    text += fmt::format("node {} (pid {}) is ready at {}, workers attach at {}\n", node.name,
-                        node.process.pid(), node.address, node.socket);
+    text +=
+        fmt::format("node {} (pid {}) is ready at {}, workers attach at {}{}\n", node.name,
+                    node.process.pid(), node.address, node.socket, MetricsInWords(node.metrics));
   }
   return Print(text + fmt::format("use one: export HOPLITE_SOCKET={}   end all: Ctrl-C\n",
                                   cluster.nodes().front().socket));
@@ -98,7 +108,18 @@ void AddUp(CLI::App& app, Action& chosen) {
   AddSize(*command, "--memory", options->cluster.memory_bytes, "of each node")->required();
   AddAddress(*command, "--admin", options->cluster.admin,
              "where programs ask the directory by gRPC, in plain text; port 0 picks one");
-  AddSecretFile(*command, options->cluster.security);
+  AddWeb(*command, options->cluster.web);
+  AddAddress(*command, "--metrics", options->cluster.metrics,
+             "where Prometheus scrapes the directory; the nodes have the ports after it; with port "
+             "0 each picks one");
+  command->add_option("--cluster", options->cluster.cluster, "name of the cluster")
+      ->type_name("NAME");
+  CLI::Option* secret = AddSecretFile(*command, options->cluster.secret_file);
+  command
+      ->add_option("--certs", options->cluster.certs,
+                   "the folder of `hoplite certs`: its certificates for the members")
+      ->type_name("DIR")
+      ->excludes(secret);
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunUp(*options); }; });
 }

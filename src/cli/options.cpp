@@ -151,12 +151,13 @@ void AddSecurity(CLI::App& app, SecurityConfig& target) {
                  "this member's certificate; `hoplite certs` makes all")
       ->type_name("FILE");
   app.add_option("--tls-key", target.tls_key, "its private key")->type_name("FILE");
-  AddSecretFile(app, target);
+  AddSecretFile(app, target.secret_file);
 }
 
-void AddSecretFile(CLI::App& app, SecurityConfig& target) {
-  app.add_option("--secret-file", target.secret_file,
-                 "a secret that all members have, instead of certificates")
+CLI::Option* AddSecretFile(CLI::App& app, std::string& target) {
+  return app
+      .add_option("--secret-file", target,
+                  "a secret that all members have, instead of certificates")
       ->type_name("FILE");
 }
 

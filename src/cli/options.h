@@ -54,7 +54,7 @@ CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
 // --tls-ca, --tls-cert, --tls-key and --secret-file of who talks to members.
 void AddSecurity(CLI::App& app, SecurityConfig& target);
 // The secret alone.
-void AddSecretFile(CLI::App& app, SecurityConfig& target);
+CLI::Option* AddSecretFile(CLI::App& app, std::string& target);
 // Certificates, the secret, and --insecure of a member.
 void AddMemberSecurity(CLI::App& app, SecurityConfig& target);
 

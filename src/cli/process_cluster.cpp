@@ -1,9 +1,13 @@
 #include "cli/process_cluster.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/try.h"
 #include "cli/output.h"
 
@@ -11,6 +15,31 @@ namespace hoplite::cli {
 namespace {
 
 constexpr Duration kStartPatience = std::chrono::seconds(30);
+
+// "127.0.0.1:9103" of the third node beside a directory at port 9100.
+Result<std::string> MetricsOf(const std::string& first, std::size_t index) {
+  TRY_ASSIGN(HostPort address, ParseHostPort(first));
+  if (address.port == 0) return first;
+  constexpr std::size_t kLast = std::numeric_limits<std::uint16_t>::max();
+  if (index > kLast - address.port) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("--metrics: node {} would have port {}, and the last port is {}", index,
+                          address.port + index, kLast)));
+  }
+  address.port = static_cast<std::uint16_t>(address.port + index);
+  return address.ToString();
+}
+
+// The options of a member in this folder of `hoplite certs`.
+std::vector<std::string> CertificatesOf(const std::string& folder, const char* role) {
+  const auto in = [&folder](const std::string& name) {
+    return (std::filesystem::path(folder) / name).string();
+  };
+  return {"--tls-ca",   in("ca.pem"),
+          "--tls-cert", in(fmt::format("{}.pem", role)),
+          "--tls-key",  in(fmt::format("{}.key", role))};
+}
 
 }  // namespace
 
@@ -20,11 +49,14 @@ Result<ProcessCluster> ProcessCluster::Start(const ProcessClusterOptions& option
   std::vector<std::string> arguments{"directory",         "--listen", "127.0.0.1:0",
                                      "--recovery-window", "0",        "--json"};
   if (!options.admin.empty()) arguments.insert(arguments.end(), {"--admin", options.admin});
-  TRY_ASSIGN(ChildProcess directory, StartMember(std::move(arguments), options));
+  if (!options.web.empty()) arguments.insert(arguments.end(), {"--web", options.web});
+  TRY_ASSIGN(ChildProcess directory, StartMember(std::move(arguments), 0, options));
   ProcessCluster cluster(options, stop, std::move(folder), std::move(directory));
   TRY_ASSIGN(const Json ready, cluster.WaitUntilReady(cluster.directory_, "the directory"));
   cluster.directory_address_ = ready["address"];
   cluster.admin_address_ = ready.value("admin", "");
+  cluster.web_address_ = ready.value("web", "");
+  cluster.metrics_address_ = ready.value("metrics", "");
   return cluster;
 }
 
@@ -40,8 +72,8 @@ ProcessCluster::~ProcessCluster() {
   for (Node& node : nodes_) node.process.Stop();
 }
 
-Result<ChildProcess> ProcessCluster::StartNode(const std::string& name,
-                                               const std::string& socket) const {
+Result<ChildProcess> ProcessCluster::StartNode(const std::string& name, const std::string& socket,
+                                               std::size_t index) const {
   std::vector<std::string> arguments{
       "node",     "--directory", directory_address_,
       "--listen", "127.0.0.1:0", "--socket",
@@ -51,13 +83,24 @@ Result<ChildProcess> ProcessCluster::StartNode(const std::string& name,
     arguments.insert(arguments.end(),
                      {"--rate", fmt::format("{}bit", options_.rate_bytes_per_second * 8)});
   }
-  return StartMember(std::move(arguments), options_);
+  return StartMember(std::move(arguments), index, options_);
 }
 
 Result<ChildProcess> ProcessCluster::StartMember(std::vector<std::string> arguments,
+                                                 std::size_t index,
                                                  const ProcessClusterOptions& options) {
-  const std::string& secret = options.security.secret_file;
-  if (!secret.empty()) arguments.insert(arguments.end(), {"--secret-file", secret});
+  const auto add = [&arguments](const std::vector<std::string>& words) {
+    arguments.insert(arguments.end(), words.begin(), words.end());
+  };
+  if (!options.cluster.empty()) add({"--cluster", options.cluster});
+  if (!options.secret_file.empty()) add({"--secret-file", options.secret_file});
+  if (!options.certs.empty()) {
+    add(CertificatesOf(options.certs, index == 0 ? "directory" : "node"));
+  }
+  if (!options.metrics.empty()) {
+    TRY_ASSIGN(const std::string address, MetricsOf(options.metrics, index));
+    add({"--metrics", address});
+  }
   return ChildProcess::StartSelf(std::move(arguments));
 }
 
@@ -86,13 +129,14 @@ Result<void> ProcessCluster::AddNodes(const std::vector<std::string>& names) {
   const std::size_t before = nodes_.size();
   for (const std::string& name : names) {
     const std::string socket = folder_.path() / (name + ".sock");
-    TRY_ASSIGN(ChildProcess process, StartNode(name, socket));
-    nodes_.push_back({name, "", socket, std::move(process)});
+    TRY_ASSIGN(ChildProcess process, StartNode(name, socket, nodes_.size() + 1));
+    nodes_.push_back({name, "", socket, "", std::move(process)});
   }
   for (std::size_t i = before; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     TRY_ASSIGN(const Json ready, WaitUntilReady(node.process, fmt::format("node {}", node.name)));
     node.address = ready["address"];
+    node.metrics = ready.value("metrics", "");
   }
   return {};
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <hoplite/config.h>
 #include <hoplite/result.h>
 
 #include "cli/child_process.h"
@@ -21,8 +20,14 @@ namespace hoplite::cli {
 struct ProcessClusterOptions {
   std::uint64_t memory_bytes = 0;           // of each node
   std::uint64_t rate_bytes_per_second = 0;  // of each node, each direction; 0: no limit
-  SecurityConfig security = {};             // a secret, of all members
+  std::string cluster = {};                 // its name
+  std::string secret_file = {};             // of all members; empty: they have none
+  std::string certs = {};                   // the folder that `hoplite certs` made, instead
   std::string admin = {};                   // where programs ask the directory; empty: nowhere
+  std::string web = {};                     // where the directory serves its page; empty: nowhere
+  // HOST:PORT where Prometheus scrapes the directory; the nodes have the ports after it. With port 0
+  // each picks one. Empty: nowhere.
+  std::string metrics = {};
 };
 
 class ProcessCluster {
@@ -31,6 +36,7 @@ class ProcessCluster {
     std::string name;
     std::string address;
     std::string socket;
+    std::string metrics;  // empty: not asked for
     ChildProcess process;
   };
 
@@ -48,7 +54,10 @@ class ProcessCluster {
   Result<void> AddNodes(const std::vector<std::string>& names);
 
   const std::string& directory_address() const { return directory_address_; }
-  const std::string& admin_address() const { return admin_address_; }  // empty: not asked for
+  // These are empty if they were not asked for.
+  const std::string& admin_address() const { return admin_address_; }
+  const std::string& web_address() const { return web_address_; }
+  const std::string& metrics_address() const { return metrics_address_; }
   ChildProcess& directory() { return directory_; }
   std::deque<Node>& nodes() { return nodes_; }
 
@@ -57,9 +66,11 @@ class ProcessCluster {
                  ChildProcess directory);
   // Its ready line, which has an address.
   Result<Json> WaitUntilReady(ChildProcess& process, const std::string& who) const;
-  static Result<ChildProcess> StartMember(std::vector<std::string> arguments,
+  // `index`: of the member: 0 of the directory, 1 of the first node.
+  static Result<ChildProcess> StartMember(std::vector<std::string> arguments, std::size_t index,
                                           const ProcessClusterOptions& options);
-  Result<ChildProcess> StartNode(const std::string& name, const std::string& socket) const;
+  Result<ChildProcess> StartNode(const std::string& name, const std::string& socket,
+                                 std::size_t index) const;
 
   ProcessClusterOptions options_;
   const StopSignal* stop_;
@@ -67,6 +78,8 @@ class ProcessCluster {
   ChildProcess directory_;
   std::string directory_address_;
   std::string admin_address_;
+  std::string web_address_;
+  std::string metrics_address_;
   std::deque<Node> nodes_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "cli/demo/arrays.h"
 #include "cli/demo/broadcast.h"
+#include "cli/demo/page.h"
 #include "cli/demo/reduction.h"
 #include "cli/demo/screen.h"
 #include "cli/demo/subject.h"
@@ -26,14 +27,15 @@ namespace {
 const std::vector<std::string> kNodes{"n1", "n2", "n3", "n4", "n5", "n6"};
 constexpr std::size_t kLate = 2;  // arrays that come too late for the last reduction
 
-Result<ProcessCluster> StartCluster(const Subject& subject, const StopSignal& stop,
+Result<ProcessCluster> StartCluster(const Subject& subject, bool web, const StopSignal& stop,
                                     Screen& screen) {
   // Nodes log the deaths of peers, which the story of the demo tells already. A level that the user
   // has set stays.
   ::setenv("HOPLITE_LOG", "error", /*replace=*/0);
   TRY_ASSIGN(ProcessCluster cluster,
              ProcessCluster::Start({.memory_bytes = subject.memory_bytes,
-                                    .rate_bytes_per_second = subject.rate_bytes_per_second},
+                                    .rate_bytes_per_second = subject.rate_bytes_per_second,
+                                    .web = web ? "127.0.0.1:0" : ""},
                                    stop));
   TRY(cluster.AddNodes(kNodes));
   screen.Say(
@@ -43,6 +45,7 @@ Result<ProcessCluster> StartCluster(const Subject& subject, const StopSignal& st
   for (const auto& node : cluster.nodes()) {
     screen.Say(fmt::format("  {:9}  pid {:<8} {}", node.name, node.process.pid(), node.address));
   }
+  if (web) ShowPage(cluster.web_address(), screen);
   return cluster;
 }
 
@@ -78,7 +81,7 @@ Result<void> ReduceAtAll(ProcessCluster& cluster, const Subject& subject, const 
 
 }  // namespace
 
-Result<void> RunDemo(const std::string& file, bool json) {
+Result<void> RunDemo(const std::string& file, bool web, bool json) {
   // Each receiver is a client.
   const std::size_t processes = kNodes.size() + 1;
   TRY(RequireDescriptors(ProcessCluster::DescriptorsFor(processes) + 8 * processes, "the demo"));
@@ -89,7 +92,7 @@ Result<void> RunDemo(const std::string& file, bool json) {
       fmt::format("{}: {}, over links of {} Mbit/s, so that one copy over one link takes {:.1f} s.",
                   subject.path, FormatSize(subject.size_bytes),
                   subject.rate_bytes_per_second / 125'000, subject.bound_seconds()));
-  TRY_ASSIGN(ProcessCluster cluster, StartCluster(subject, stop, screen));
+  TRY_ASSIGN(ProcessCluster cluster, StartCluster(subject, web, stop, screen));
   TRY_ASSIGN(const ObjectId object, PutAtFirst(cluster, subject, screen));
   Broadcast broadcast(cluster, subject, object, screen);
   TRY(broadcast.Run(stop));
@@ -100,6 +103,7 @@ Result<void> RunDemo(const std::string& file, bool json) {
   std::vector<Reduced> reductions;
   if (held) held = ReduceAtAll(cluster, subject, object, stop, screen, reductions);
   if (json) TRY(Print(SummaryDocument(broadcast, subject, reductions)));
+  if (held && web) KeepPage(stop, screen);
   return held;
 }
 

@@ -10,8 +10,9 @@
 
 namespace hoplite::cli::demo {
 
-// `file` empty: one of tens of MB that is there. Succeeds only if everything held. Leaves no
-// process and no file, whatever happens.
-Result<void> RunDemo(const std::string& file, bool json);
+// `file` empty: one of tens of MB that is there. `web`: a page shows the cluster meanwhile, and stays
+// until somebody ends it. Succeeds only if everything held. Leaves no process and no file, whatever
+// happens.
+Result<void> RunDemo(const std::string& file, bool web, bool json);
 
 }  // namespace hoplite::cli::demo

@@ -375,35 +375,6 @@ class Endings(CommandTest):
         done = run(*put)  # a killed put may have come through all the same
         return done.returncode == 0 or done.stderr.startswith("already_exists")
 
-    def test_up_ends_all_on_ctrl_c(self):
-        up = subprocess.Popen([HOPLITE, "up", "--nodes", "2", "--memory", "16MiB", "--admin", "127.0.0.1:0", "--json"],
-                              stdout=subprocess.PIPE)
-        with up:
-            events = [json.loads(up.stdout.readline()) for _ in range(3)]
-            self.assertEqual([event["role"] for event in events], ["directory", "node", "node"])
-            self.refuse("unavailable", "directory", "--listen", "127.0.0.1:0", "--admin", events[0]["admin"])
-            sockets = [event["socket"] for event in events[1:]]
-            self.succeed("put", "-", "--id", "name:x", "--socket", sockets[0], stdin=b"abc")
-            self.assertEqual(self.succeed("get", "name:x", "--socket", sockets[1]), b"abc")
-            up.send_signal(signal.SIGINT)
-            self.assertEqual(up.wait(10), 0)
-        self.assertFalse(os.path.exists(os.path.dirname(sockets[0])))
-
-    def test_up_that_is_killed_takes_its_children_along(self):
-        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB", "--json"],
-                              stdout=subprocess.PIPE)
-        with up:
-            address = json.loads(up.stdout.readline())["address"]
-            socket = json.loads(up.stdout.readline())["socket"]
-            up.kill()
-        wait_until(lambda: not os.path.exists(socket), "the node ended and removed its socket")
-        wait_until(lambda: run("status", "--directory", address).returncode == 1, "no directory")
-        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB"], stdout=subprocess.PIPE)
-        with up:
-            up.stdout.readline()
-            self.assertFalse(os.path.exists(os.path.dirname(socket)))
-            up.send_signal(signal.SIGINT)
-
 
 class Names(CommandTest):
     """Two nodes want one name."""

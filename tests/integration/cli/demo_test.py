@@ -7,8 +7,9 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
-from cluster import HOPLITE, CommandTest, read
+from cluster import HOPLITE, CommandTest, read, wait_until
 
 
 class Demo(CommandTest):
@@ -41,6 +42,47 @@ class Demo(CommandTest):
             self.assertEqual(sorted(stripes), list(range(len(stripes))), report)  # each is made once
             self.assertGreater(len(stripes), 0, report)
         self.assertEqual([len(roots_of(one)) for one in (everybody, first_four)], [6, 1], report)
+
+    def test_its_page_stays_until_enter_and_is_opened_where_there_is_a_display(self):
+        with tempfile.TemporaryDirectory() as folder:
+            opened, browser = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
+            with open(browser, "w") as script:
+                script.write(f'#!/bin/sh\necho "$1" >{opened}.new; mv {opened}.new {opened}\n')
+            os.chmod(browser, 0o755)
+            file = os.path.join(folder, "file")
+            with open(file, "wb") as content:
+                content.write(os.urandom(6_000_000))
+            environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DISPLAY": ":99"}
+            with subprocess.Popen([HOPLITE, "demo", "--web", file], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  env=environment, text=True) as demo:
+                lines = iter(demo.stdout.readline, "")
+                page = next(line for line in lines if line.startswith("The page of the cluster: ")).split()[-1]
+                wait_until(lambda: os.path.exists(opened), "the browser is started")
+                self.assertEqual(read(opened).decode().strip(), page)
+                next(line for line in lines if line.startswith("The page stays for 10 minutes."))
+                with urllib.request.urlopen(page, timeout=20) as answer:
+                    self.assertIn(b"<html", answer.read())
+                self.assertIsNone(demo.poll())
+                demo.stdin.write("\n")
+                demo.stdin.flush()
+                self.assertEqual(demo.wait(20), 0)
+
+    def test_without_a_display_no_browser_is_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            opened, browser = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
+            with open(browser, "w") as script:
+                script.write(f"#!/bin/sh\ntouch {opened}\n")
+            os.chmod(browser, 0o755)
+            environment = {name: value for name, value in os.environ.items() if not name.endswith("DISPLAY")}
+            environment["PATH"] = f"{folder}:{environment['PATH']}"
+            with subprocess.Popen([HOPLITE, "demo", "--web"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, env=environment, text=True) as demo:
+                line = ""
+                while not line.startswith("Put it at"):  # long after the page was named
+                    line = demo.stdout.readline()
+                    self.assertTrue(line, demo.poll())
+                demo.send_signal(signal.SIGINT)
+            self.assertFalse(os.path.exists(opened))
 
     def test_ctrl_c_leaves_no_process_and_no_file(self):
         with subprocess.Popen([HOPLITE, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

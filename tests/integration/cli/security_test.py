@@ -258,6 +258,20 @@ class Doors(cluster.CommandTest):
             address = daemon.ready["address"]
             wait_until(lambda: b"1 node" in run("status", "--directory", address, *secret).stdout, "the node joins")
 
+    def test_a_cluster_of_one_machine_may_have_certificates(self):
+        with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
+            self.succeed("certs", f"{folder}/tls", "--cluster", "blue")
+            up = Daemon("up", "--nodes", "1", "--memory", "16MiB", "--certs", f"{folder}/tls", "--cluster", "blue")
+            self.addCleanup(up.end)
+            address, words = up.ready["address"], CertifiedCluster.words(f"{folder}/tls", "node")
+            wait_until(lambda: b"1 node" in run("status", "--directory", address, *words).stdout,
+                       "the node joins")
+            self.refuse("unavailable", "status", "--directory", address, "--timeout", "1s")
+            failed = run("up", "--nodes", "1", "--memory", "16MiB", "--certs", f"{folder}/none")
+            self.assertEqual(failed.returncode, 1)
+            self.assertIn(f"the directory did not become ready: invalid_argument: authority {folder}/none/ca.pem",
+                          failed.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,84 @@
+"""`hoplite up`: a cluster of processes, what it shows, and its end."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import unittest
+import urllib.request
+
+from cluster import HOPLITE, CommandTest, Daemon, run, wait_until
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return answer.read().decode()
+
+
+def ports_in_a_row(count):
+    """The first of so many ports that follow each other and are free now."""
+    for first in range(29000, 32000, count):
+        with contextlib.ExitStack() as probes, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                probes.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            return first
+    raise AssertionError("no free ports")
+
+
+class Up(CommandTest):
+    def test_up_ends_all_on_ctrl_c(self):
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "2", "--memory", "16MiB", "--admin", "127.0.0.1:0", "--json"],
+                              stdout=subprocess.PIPE)
+        with up:
+            events = [json.loads(up.stdout.readline()) for _ in range(3)]
+            self.assertEqual([event["role"] for event in events], ["directory", "node", "node"])
+            self.refuse("unavailable", "directory", "--listen", "127.0.0.1:0", "--admin", events[0]["admin"])
+            sockets = [event["socket"] for event in events[1:]]
+            self.succeed("put", "-", "--id", "name:x", "--socket", sockets[0], stdin=b"abc")
+            self.assertEqual(self.succeed("get", "name:x", "--socket", sockets[1]), b"abc")
+            up.send_signal(signal.SIGINT)
+            self.assertEqual(up.wait(10), 0)
+        self.assertFalse(os.path.exists(os.path.dirname(sockets[0])))
+
+    def test_up_shows_its_members_in_a_browser_and_to_prometheus(self):
+        words = ("up", "--nodes", "2", "--memory", "16MiB", "--web", "0", "--metrics")
+        up = Daemon(*words, "127.0.0.1:0")
+        self.addCleanup(up.end)
+        nodes = [json.loads(up.process.stdout.readline()) for _ in range(2)]
+        self.assertIn("<title>Hoplite</title>", fetch(f"http://{up.ready['web']}/"))
+        self.assertIn("hoplite_directory_objects", fetch(f"http://{up.ready['metrics']}/metrics"))
+        for node in nodes:
+            self.assertIn("hoplite_copies", fetch(f"http://{node['metrics']}/metrics"))
+        for option, in_use in (("web", up.ready["web"]), ("metrics", nodes[0]["metrics"])):
+            said = self.refuse("unavailable", *words[:5], f"--{option}", in_use)
+            self.assertRegex(said, rf"the directory did not become ready: unavailable: --{option}: .*{in_use}.*in use")
+
+    def test_up_gives_its_nodes_the_ports_behind_the_directory_s(self):
+        first = ports_in_a_row(3)
+        words = ("up", "--nodes", "2", "--memory", "16MiB", "--metrics")
+        up = Daemon(*words, f"127.0.0.1:{first}")
+        self.addCleanup(up.end)
+        members = [up.ready, *(json.loads(up.process.stdout.readline()) for _ in range(2))]
+        self.assertEqual([member["metrics"] for member in members], [f"127.0.0.1:{first + i}" for i in range(3)])
+        self.assertIn("--metrics: node 2 would have port 65536", self.refuse("invalid_argument", *words, "127.0.0.1:65534"))
+
+    def test_up_that_is_killed_takes_its_children_along(self):
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB", "--json"],
+                              stdout=subprocess.PIPE)
+        with up:
+            address = json.loads(up.stdout.readline())["address"]
+            socket = json.loads(up.stdout.readline())["socket"]
+            up.kill()
+        wait_until(lambda: not os.path.exists(socket), "the node ended and removed its socket")
+        wait_until(lambda: run("status", "--directory", address).returncode == 1, "no directory")
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB"], stdout=subprocess.PIPE)
+        with up:
+            up.stdout.readline()
+            self.assertFalse(os.path.exists(os.path.dirname(socket)))
+            up.send_signal(signal.SIGINT)
+
+
+if __name__ == "__main__":
+    unittest.main()
