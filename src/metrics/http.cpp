@@ -1,5 +1,7 @@
 #include "metrics/http.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace hoplite::metrics {
@@ -19,19 +21,41 @@ Result<Request> NoRequest() {
   return std::unexpected(Error(ErrorCode::kProtocol, "this is no request of HTTP/1"));
 }
 
+bool SameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// The value of the first line of the head with that name; empty: there is none.
+std::string_view Field(std::string_view head, std::string_view name) {
+  while (!head.empty()) {
+    std::string_view line = Cut(head, '\n');
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!SameName(Cut(line, ':'), name)) continue;
+    while (line.starts_with(' ') || line.starts_with('\t')) line.remove_prefix(1);
+    while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
+    return line;
+  }
+  return {};
+}
+
 Result<Request> ReadLine(std::string_view line) {
   const std::string_view method = Cut(line, ' ');
   std::string_view target = Cut(line, ' ');
   if (method.empty() || target.empty() || !line.starts_with("HTTP/1.")) return NoRequest();
   const std::string_view path = Cut(target, '?');
-  return Request{std::string(method), std::string(path), std::string(target)};
+  return Request{std::string(method), std::string(path), std::string(target), ""};
 }
 
 }  // namespace
 
 std::optional<Result<Request>> ReadRequest(std::string_view begun) {
   const std::size_t head = begun.find("\r\n\r\n");
-  if (head != std::string_view::npos) return ReadLine(begun.substr(0, begun.find('\r')));
+  if (head != std::string_view::npos) {
+    Result<Request> request = ReadLine(begun.substr(0, begun.find('\r')));
+    if (request) request->host = Field(begun.substr(0, head), "host");
+    return request;
+  }
   if (begun.size() < kMaxHeadBytes) return std::nullopt;
   return NoRequest();
 }

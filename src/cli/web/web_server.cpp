@@ -10,17 +10,20 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/exhaustion.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "cli/output.h"
 #include "cli/top/json.h"
 #include "cli/top/model.h"
 #include "cli/top/shard_watch.h"
+#include "cli/web/own_host.h"
 #include "cli/web/page.h"
 #include "cli/web/same_process_port.h"
 #include "client/from_views.h"
@@ -65,6 +68,13 @@ std::string ObjectJson(const Result<protocol::ObjectView>& found) {
       Json{{"error", {{"code", Name(found.error().code)}, {"message", found.error().message}}}});
 }
 
+std::string NotForThisPage(const std::string& host, const std::string& address) {
+  return fmt::format(
+      "The page is not at '{}': open http://{}/, an address of this host, or the name that --web "
+      "says.\n",
+      IsPlainText(host) ? host : "...", address);
+}
+
 std::shared_ptr<const std::string> Shared(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
@@ -96,11 +106,13 @@ class WebServer::Impl {
   std::unique_ptr<top::ShardWatch> watch_;  // while there are viewers
   top::Model model_;
   std::shared_ptr<const std::string> event_;
+  std::string listen_;  // as it was asked for
   std::string address_;
   std::thread thread_;
 };
 
 Result<void> WebServer::Impl::Listen(const std::string& address) {
+  listen_ = address;
   objects_ = std::make_unique<SameProcessPort>(loop_, shard_);
   TRY_ASSIGN(port_, HttpPort::Open(loop_, address, [this](HttpPort::ExchangePtr exchange) {
                return Serve(std::move(exchange));
@@ -130,7 +142,11 @@ net::Task<void> WebServer::Impl::Serve(HttpPort::ExchangePtr exchange) {
   }
   const Request& request = *exchange->request();
   constexpr std::string_view kId = "id=";
-  if (request.path == "/events") {
+  if (!IsOwnHost(request.host, listen_)) {
+    co_await exchange->Send(
+        Shared(metrics::AnswerTo(request, "421 Misdirected Request", "text/plain; charset=utf-8",
+                                 NotForThisPage(request.host, address_))));
+  } else if (request.path == "/events") {
     co_await ShowPictures(exchange);
   } else if (request.path == "/object" && request.query.starts_with(kId)) {
     const auto object = ObjectId::Parse(request.query.substr(kId.size()));

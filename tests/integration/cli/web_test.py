@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import http.client
 import json
 import os
 import re
@@ -43,13 +44,13 @@ class WebCluster(Cluster):
 
     def get(self, path):
         """(status line, head, body)"""
-        head, _, body = self.answer(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).partition("\r\n\r\n")
+        head, _, body = self.answer(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).partition("\r\n\r\n")
         return head.split("\r\n")[0], head, body
 
     def pictures(self):
         """What a browser is told, one picture after the other."""
         connection = self.connect()
-        connection.sendall(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         lines = connection.makefile("r", encoding="utf-8")
         head = list(iter(lines.readline, "\n"))
         assert "Content-Type: text/event-stream\n" in head, head
@@ -169,6 +170,37 @@ class Web(ClusterTest):
         self.assertTrue(cluster.answer(b"x" * 8192).startswith("HTTP/1.1 400 "))
         head = cluster.answer(b"HEAD / HTTP/1.1\r\n\r\n")
         self.assertTrue(head.startswith("HTTP/1.1 200 OK\r\n") and head.endswith("\r\n\r\n"), head)
+
+    def test_only_its_own_names_are_answered(self):
+        cluster = self.cluster(0)
+
+        def answer(path, host):
+            return cluster.answer(f"GET {path} HTTP/1.1\r\nHost:{host}\r\n\r\n".encode())
+        port = cluster.page[1]
+        for host in ("localhost", f" LOCALHOST:{port}", "page.localhost", "127.0.0.1", f"127.0.0.1:{port}", f"[::1]:{port}",
+                     "10.1.2.3:80", ""):
+            self.assertTrue(answer("/", host).startswith("HTTP/1.1 200 OK\r\n"), host)
+        for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "evillocalhost", "[]"):
+            for path in ("/", "/events", f"/object?id={'0' * 39}1"):
+                refused = answer(path, host)
+                self.assertTrue(refused.startswith("HTTP/1.1 421 Misdirected Request\r\n"), (host, path, refused[:80]))
+                self.assertIn(f"The page is not at '{host}': open http://127.0.0.1:{port}/,", refused)
+
+    def test_the_name_that_it_listens_at_is_its_own(self):
+        name = socket.gethostname()
+        try:
+            socket.getaddrinfo(name, 0)
+        except OSError:
+            print(f"SKIPPED: this host's name {name} has no address")
+            self.skipTest("no name")
+        cluster = self.cluster(0)
+        shard = cluster.start("directory", "--listen", "127.0.0.1:0", "--insecure", "--web", f"{name}:0")
+        address, port = shard.ready["web"].rsplit(":", 1)
+        for host, status in ((name, 200), ("evil.example", 421)):
+            connection = http.client.HTTPConnection(address.strip("[]"), int(port), timeout=PATIENCE)
+            connection.request("GET", "/", headers={"Host": f"{host}:{port}"})
+            self.assertEqual(connection.getresponse().status, status, host)
+            connection.close()
 
     def test_many_connections(self):
         cluster = self.cluster(1)

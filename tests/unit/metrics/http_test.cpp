@@ -30,6 +30,12 @@ TEST(HttpRequest, MayHaveAQuery) {
   EXPECT_EQ(request->query, "name=x");
 }
 
+TEST(HttpRequest, SaysWhichHostItIsFor) {
+  EXPECT_EQ(Read("GET / HTTP/1.1\r\nAccept: a\r\nHOST:\t n1:80 \r\nHost: n2\r\n\r\n")->host,
+            "n1:80");
+  EXPECT_EQ(Read("GET / HTTP/1.1\r\nX-Host: n1\r\n\r\nHost: n2")->host, "");
+}
+
 TEST(HttpRequest, ThatIsNoneIsRefused) {
   for (const char* text : {"\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n",
                            "GET /metrics HTTP/2\r\n\r\n", " /metrics HTTP/1.1\r\n\r\n"}) {
