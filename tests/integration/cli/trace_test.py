@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import time
 import unittest
 
 from cluster import ClusterTest, read, wait_until
@@ -55,6 +56,23 @@ class Trace(ClusterTest):
         self.assertRegex(said, r"^shard 0: \d+ decisions\nn1: .*handshake.*\nn2: \d+ decisions\n$")
         self.assertIn(("shard 0", "session ended closed n3"), marks)
         wait_until(lambda: ("shard 0", "session ended silent n1") in self.trace(cluster)[1], "the silence")
+
+    def test_half_of_the_members_are_stopped(self):
+        cluster = self.cluster(5)
+        self.put(cluster, 1, LARGE, "x")
+        self.get(cluster, 4, "x")
+        for node in (1, 2, 3):
+            self.stop(cluster, node)
+        begun = time.monotonic()
+        said, marks = self.trace(cluster)
+        self.assertLess(time.monotonic() - begun, 5, "they are asked at once, with 2 s for each")
+        unheard = "".join(rf"n{node}: .*did not finish the handshake within.*\n" for node in (1, 2, 3))
+        self.assertRegex(said, rf"^shard 0: \d+ decisions\n{unheard}n4: \d+ decisions\nn5: \d+ decisions\n$")
+        self.assertIn(("n4", "granted n1"), marks)
+
+        def losses():
+            return {name for _, name in self.trace(cluster)[1] if name.startswith("node lost")}
+        wait_until(lambda: losses() == {"node lost n1", "node lost n2", "node lost n3"}, "the shard says whom it lost")
 
     def test_a_source_that_dies(self):
         cluster = self.cluster(2)

@@ -47,6 +47,14 @@ class Why(ClusterTest):
         self.says(cluster, 2, "x", f"object name:x is not complete at n2: {NOWHERE}")
         self.says(cluster, 1, "x", "not complete at n1: ", f"\nn2 waits for it: {NOWHERE}\n")
 
+    def test_an_id_that_is_none(self):
+        socket = self.cluster(1).socket(1)
+        for bad in ("nonsense", "12zz"):
+            done = run("why", bad, "--socket", socket)
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(bad, done.stderr)
+        self.assertIn("the all-zero id names no object", self.refuse("invalid_argument", "why", "0" * 40, "--socket", socket))
+
     def test_where_it_is(self):
         cluster = self.cluster(2)
         self.put(cluster, 1, LARGE, "x")
