@@ -1,15 +1,18 @@
 // hoplite top: one screen of what all nodes do and which objects are under way.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/timeouts.h"
 #include "cli/top/json.h"
 #include "cli/top/paint.h"
 #include "cli/top/terminal.h"
 #include "cli/top/top.h"
+#include "client/client_access.h"
 #include "net/security.h"
 
 namespace hoplite::cli {
@@ -19,7 +22,8 @@ namespace {
 constexpr std::chrono::seconds kTopTimeout(2);
 
 struct TopArguments {
-  ObjectId id;  // all zero: every object
+  std::string socket;  // of a node that knows the shards, unless they are given
+  ObjectId id;         // all zero: every object
   SecurityConfig security;
   top::TopOptions top{.timeout = kTopTimeout};
   bool once = false;
@@ -34,7 +38,15 @@ Result<void> PrintOnce(const TopArguments& options) {
   return Print(text);
 }
 
+Result<std::vector<std::string>> DirectoryOfNode(const std::string& socket, Duration timeout) {
+  TRY_ASSIGN(const Client client, Attach(socket, Deadline(timeout)));
+  return ClientAccess::DirectoryOf(client);
+}
+
 Result<void> RunTop(TopArguments& options) {
+  if (options.top.shards.empty()) {
+    TRY_ASSIGN(options.top.shards, DirectoryOfNode(options.socket, options.top.timeout));
+  }
   TRY_ASSIGN(options.top.security,
              net::Security::Load(options.security, net::TlsRole::kNode, std::nullopt));
   const bool live = !options.once && !options.json && top::Terminal::there();
@@ -48,8 +60,10 @@ void AddTop(CLI::App& app, Action& chosen) {
       "top", "shows what all nodes do and which objects are under way, every second");
   const auto options = std::make_shared<TopArguments>();
   AddId(*command, "id", options->id, "follow this object: 40 hexadecimal digits, or name:TEXT");
-  AddAddresses(*command, "--directory", options->top.shards, "all directory shards in order")
-      ->required();
+  CLI::Option* socket = AddSocket(*command, options->socket);
+  socket->description("of a node, which tells its directory");
+  AddAddresses(*command, "--directory", options->top.shards,
+               "all directory shards in order, instead of asking a node");
   command->add_flag("--once", options->once,
                     "print it once, as lines, after some two seconds; so without a terminal");
   AddParsed(*command, "--sort", options->top.view.sort, top::ParseColumn,

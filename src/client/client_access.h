@@ -69,6 +69,10 @@ class ClientAccess {
   using ReaderImpl = Reader::Impl;
 
   static Client Make(std::shared_ptr<client::Connection> connection, std::string path = {});
+  // HOST:PORT of each shard of its node's directory.
+  static std::vector<std::string> DirectoryOf(const Client& client) {
+    return client.state_->Current()->directory();
+  }
   // As Client::GetManyInto, for who has to know what an object is before giving memory: asked for
   // once it exists, before a byte is copied; again if it was replaced meanwhile.
   static std::vector<Result<std::uint64_t>> GetManyInto(Client& client,

@@ -88,6 +88,7 @@ Result<void> Connection::Greet(bool in_process, Time deadline) {
   if (answer.has_attached() && readable_.mapped()) {
     node_ = answer.attached().node();
     shards_ = answer.attached().shards();
+    directory_.assign(answer.attached().directory().begin(), answer.attached().directory().end());
     return {};
   }
   return std::unexpected(

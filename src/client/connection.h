@@ -115,6 +115,7 @@ class Connection : public Forks::Listener {
   bool on_reader() const { return reader_.get_id() == std::this_thread::get_id(); }
   const std::string& node() const { return node_; }  // its name
   std::uint32_t shards() const { return shards_; }   // of its directory; 0: never attached
+  const std::vector<std::string>& directory() const { return directory_; }  // their HOST:PORT
   const SegmentMap& readable() const { return readable_; }
   // After the answer to a Create: what drafts lie in.
   const SegmentMap& writable() const { return in_process_ ? readable_ : writable_; }
@@ -157,8 +158,9 @@ class Connection : public Forks::Listener {
   const Result<local::Answer> inherited_;  // what Finish answers in a forked child
   const int wake_;                         // tells the reader that something waits for room
   std::atomic<std::uint64_t> next_id_{1};
-  std::string node_;  // set before Attach returns, as is the next
+  std::string node_;  // set before Attach returns, as are the next two
   std::uint32_t shards_ = 0;
+  std::vector<std::string> directory_;
   SegmentMap readable_;
   SegmentMap writable_;  // set before the answer to the Create that asked for it
   std::atomic<bool> writable_mapped_{false};

@@ -25,6 +25,7 @@ Settings MakeSettings(const NodeConfig& config) {
       config.name.empty() ? "node-" + ToString(settings.self).substr(0, 8) : config.name;
   settings.site = config.site;
   settings.cluster_id = directory::ClusterId(config.cluster, config.directory.size());
+  settings.directory = config.directory;
   settings.keepalive = config.keepalive;
   settings.stall = config.stall;
   settings.max_fetches = config.max_fetches;

@@ -50,6 +50,7 @@ class FakeOperations final : public node::Operations {
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest request,
                                                  node::CallPtr call) override;
   std::size_t shard_count() const override { return shards_; }
+  std::vector<std::string> directory() const override { return {"127.0.0.1:7000"}; }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
   std::shared_ptr<void> Watch(ObjectId object, node::Subscriber watcher,

@@ -46,6 +46,7 @@ class ClientCalls final : public Operations {
   net::Task<Result<protocol::StatusPage>> Status(std::size_t shard, protocol::PageRequest page,
                                                  CallPtr call) override;
   std::size_t shard_count() const override { return context_.directory.shard_count(); }
+  std::vector<std::string> directory() const override { return context_.settings.directory; }
   std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) override;
   std::shared_ptr<void> Watch(ObjectId object, Subscriber watcher, bool only_if_owned) override;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -32,6 +33,7 @@ struct Settings {
   std::string name;
   std::string site;
   std::uint64_t cluster_id = 0;
+  std::vector<std::string> directory = {};  // HOST:PORT of each shard
   Duration keepalive = std::chrono::milliseconds(200);
   Duration stall = std::chrono::milliseconds(700);
   // A FETCH that may have overtaken the shard's word waits so long for it: a shard that is slower in

@@ -161,6 +161,7 @@ class Operations {
                                                          protocol::PageRequest page,
                                                          CallPtr call) = 0;
   virtual std::size_t shard_count() const = 0;
+  virtual std::vector<std::string> directory() const = 0;  // HOST:PORT of each shard
   // on_location runs on the loop for every later location until the returned token is dropped.
   virtual std::shared_ptr<void> Subscribe(
       ObjectId object, std::function<void(const protocol::Location&)> on_location) = 0;

@@ -137,6 +137,9 @@ Result<void> LocalSession::Hello(const local::Request& request) {
   answer.mutable_attached()->set_node(operations_.name());
   answer.mutable_attached()->set_segment_bytes(segment.bytes().size());
   answer.mutable_attached()->set_shards(static_cast<std::uint32_t>(operations_.shard_count()));
+  for (const std::string& shard : operations_.directory()) {
+    answer.mutable_attached()->add_directory(shard);
+  }
   channel_->Send(answer, shares_segment_ ? segment.read_only_descriptor() : -1);
   return {};
 }

@@ -54,6 +54,14 @@ class Once(TopTest):
         self.assertRegex(followed, r"(?m)^object [0-9a-f]{40} +5.7 MiB  1 complete, 1 on the way: \d+ %")
         self.assertRegex(followed, r"(?m)^  complete at n1$")
 
+    def test_a_node_tells_where_the_directory_is(self):
+        cluster = self.cluster(1)
+        for words in (("--socket", cluster.socket(1)), ("--directory", cluster.directory.ready["address"])):
+            told = json.loads(self.succeed("top", "--json", *words, timeout=PATIENCE))
+            self.assertEqual([node["name"] for node in told["nodes"]], ["n1"], words)
+        nowhere = cluster.path("nowhere.sock")
+        self.assertIn(nowhere, self.refuse("unavailable", "top", "--once", "--socket", nowhere))
+
     def test_the_order_of_nodes(self):
         cluster = self.cluster(3)
         self.put(cluster, 2, LARGE, "x")
