@@ -21,6 +21,7 @@ from members import Cluster, Trouble
 from places import Places, hosts
 from plan import NODES, STRETCH, plan_of, shape_of
 from play import Rest, Round
+import security
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -46,18 +47,28 @@ def arguments():
     parser.add_argument("--sum", action="store_true", help="only add up what was run so far")
     parser.add_argument("--kinds", type=lambda text: text.split(","), metavar="KIND,...",
                         help=f"what is drawn from, of {', '.join(ALL)}; default half plain, half others")
+    parser.add_argument("--security", type=lambda text: text.split(","), metavar="WAY,...", default=[security.NONE],
+                        help=f"how members recognize each other, of {', '.join(security.ALL)}; clusters take turns")
     parser.add_argument("--need-root", action="store_true", help="skip without network namespaces")
     parser.add_argument("--lane", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     for name in options.kinds or ():
         if name not in ALL:
             parser.error(f"--kinds: '{name}' is none of {', '.join(ALL)}")
+    for name in options.security:
+        if name not in security.ALL:
+            parser.error(f"--security: '{name}' is none of {', '.join(security.ALL)}")
     return options
 
 
 def kind(options, number):
     """The kind of a round, which its stretch decides."""
     return kind_of(options.seed, number // STRETCH, options.kinds)
+
+
+def security_of(options, number):
+    """How the members recognize each other in a round, which its stretch decides."""
+    return options.security[number // STRETCH % len(options.security)]
 
 
 def main():
@@ -119,9 +130,11 @@ def summary(records):
         endings.update(record["endings"])
         faults.update(fault.split()[0] for fault in record["faults"])
     seeds = sorted({record["seed"] for record in records})
+    secured = collections.Counter(record.get("security", security.NONE) for record in records)
     lines = [f"{len(records)} rounds of seeds {seeds}: {len(bad)} with complaints",
              f"calls: {dict(endings)}; faults: {dict(faults)}",
-             f"kinds: {dict(collections.Counter(record.get('kind', 'plain') for record in records))}"]
+             f"kinds: {dict(collections.Counter(record.get('kind', 'plain') for record in records))}",
+             f"security: {dict(secured)}"]
     for record in bad:
         lines.append(f"seed {record['seed']} round {record['round']} ({record.get('kind', 'plain')}): "
                      f"{record['faults']}")
@@ -156,7 +169,7 @@ def run_stretch(options, places, numbers):
 
 def not_begun(options, number, why):
     return {"seed": options.seed, "brief": options.brief, "kind": kind(options, number).name, "round": number, "seconds": 0, "lag": 0,
-            "endings": {}, "faults": [], "resident": 0, "complaints": [why]}
+            "security": security_of(options, number), "endings": {}, "faults": [], "resident": 0, "complaints": [why]}
 
 
 def run_cluster(options, places, numbers, folder):
@@ -164,7 +177,8 @@ def run_cluster(options, places, numbers, folder):
     members, files = folder / "members", folder / "files"
     members.mkdir()
     files.mkdir()
-    with Cluster(options.hoplite, places, shape, members, NODES) as cluster:
+    guard = security.Security(security_of(options, numbers[0]), options.hoplite, folder / "security")
+    with Cluster(options.hoplite, places, shape, members, NODES, guard) as cluster:
         rest = Rest(cluster, files)
         good = True
         while numbers and good:
@@ -188,8 +202,8 @@ def play(options, plan, cluster, rest, files):
         complaints += rest.check(plan)
     except Trouble as trouble:
         complaints = [str(trouble)]
-    return {"seed": plan.seed, "brief": options.brief, "kind": cluster.kind, **one.summary(),
-            "resident": largest(cluster), "complaints": complaints}
+    return {"seed": plan.seed, "brief": options.brief, "kind": cluster.kind, "security": security_of(options, plan.round),
+            **one.summary(), "resident": largest(cluster), "complaints": complaints}
 
 
 def largest(cluster):
@@ -210,7 +224,7 @@ def keep(options, record):
     with open(options.records, "ab", buffering=0) as file:
         file.write(json.dumps(record).encode() + b"\n")
     word = "wrong" if record["complaints"] else "good"
-    print(f"round {record['round']} ({record['kind']}): {word}, {record['seconds']} s, {', '.join(record['faults'])}",
+    print(f"round {record['round']} ({record['kind']}, {record['security']}): {word}, {record['seconds']} s, {', '.join(record['faults'])}",
           flush=True)
 
 

@@ -147,8 +147,9 @@ class Member:
 class Cluster:
     """Starts with `with`; ends everything with it."""
 
-    def __init__(self, hoplite, places, shape, folder, nodes):
+    def __init__(self, hoplite, places, shape, folder, nodes, security):
         self.hoplite = hoplite
+        self._security = security
         self.folder = folder
         self._places = places.on_loopback() if shape.kind.loopback else places
         self._kind = shape.kind
@@ -166,7 +167,7 @@ class Cluster:
 
     def _shard(self, index, address):
         host = self._places.shard(index)
-        command = (self.hoplite, "directory", "--insecure", "--listen", address, "--shards", self.directory,
+        command = (self.hoplite, "directory", *self._security.directory, "--listen", address, "--shards", self.directory,
                    "--json")
         return Member(f"shard {index}", host, command, self.folder / f"shard{index}.log",
                       self._kind.shard_descriptors)
@@ -177,7 +178,7 @@ class Cluster:
         directory = self.directory
         if self._kind.loopback and number % 2:
             directory = directory.replace(Loopback.address, "localhost")
-        command = (self.hoplite, "node", "--insecure", "--directory", directory, "--listen",
+        command = (self.hoplite, "node", *self._security.node, "--directory", directory, "--listen",
                    f"{host.address}:{port}", "--socket", self.socket(number), "--memory", memory,
                    "--name", f"n{number}", *self._places.own_rate(), "--json")
         return Member(f"n{number}", host, command, self.folder / f"n{number}.log",
@@ -245,7 +246,7 @@ class Cluster:
     def status(self):
         """What the shards say themselves."""
         command = self.shards[0].host.command(self.hoplite, "status", "--directory", self.directory,
-                                              "--json")
+                                              *self._security.client, "--json")
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode != 0:
             raise Trouble(f"status: {done.stderr.strip()}")
