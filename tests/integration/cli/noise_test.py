@@ -1,18 +1,23 @@
-"""Listening ports under noise: scanners that connect and close, send garbage, dribble or do nothing."""
+"""Listening ports under noise: scanners that connect and close, send garbage, dribble or do nothing; with TLS also
+strangers that break off handshakes, and a holder of a certificate that talks nonsense."""
 
 import contextlib
 import os
 import resource
 import socket
+import ssl
 import threading
 import time
 import unittest
 
-from cluster import Cluster, run, wait_until
+import cluster
+from cluster import run, wait_until
+from secure_cluster import CertifiedCluster
 
 IDLE = 1000  # connections to each port that say nothing
 RATE, SIZE = "40mbit", 8_000_000  # a transfer of 1.6 s, whatever the machine does meanwhile
 MORE = 1.10  # the noise may cost so much
+OF_DIRECTORY = ("--web", "--admin") if os.environ.get("HOPLITE_ADMIN") == "ON" else ("--web",)
 ATTEMPTS = 3  # the machine may be busy with other things
 
 
@@ -45,7 +50,7 @@ class Noise(contextlib.ExitStack):
         super().__init__()
         self.addresses = addresses
         self.stop = threading.Event()
-        self.told = dict.fromkeys((self.connect_and_close, self.garbage, self.dribble), 0)
+        self.told = dict.fromkeys(self.kinds(), 0)
         for address in addresses:
             for _ in range(IDLE):
                 with contextlib.suppress(OSError):  # a full queue of a Unix socket
@@ -55,6 +60,9 @@ class Noise(contextlib.ExitStack):
         self.callback(self.stop.set)
         for thread in threads:
             thread.start()
+
+    def kinds(self):
+        return self.connect_and_close, self.garbage, self.dribble
 
     def repeat(self, kind):
         while not self.stop.wait(0.005):
@@ -70,12 +78,94 @@ class Noise(contextlib.ExitStack):
         with connect(address) as stream:
             stream.sendall(os.urandom(2000))
 
-    def dribble(self, address):
+    def dribble(self, address, words=b"PRI * HTTP/2.0"):
+        piece = len(words) // 14
         with connect(address) as stream:
-            for byte in b"PRI * HTTP/2.0":
-                stream.sendall(bytes([byte]))
+            for at in range(0, len(words), piece):
+                stream.sendall(words[at:at + piece])
                 if self.stop.wait(0.02):
                     return
+
+
+class TlsNoise(Noise):
+    """`tls`: the folder of the members' certificates."""
+
+    def __init__(self, addresses, tls):
+        self.member, self.chained = self.context(f"{tls}/node.pem", tls), self.context(self.long_chain(tls), tls)
+        super().__init__(addresses)
+
+    def kinds(self):
+        return (*super().kinds(), self.dribbled_hello, self.broken_off, self.lie, self.nonsense, self.absurd_chain)
+
+    @staticmethod
+    def context(certificate, tls):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(f"{tls}/ca.pem")
+        context.load_cert_chain(certificate, f"{tls}/node.key")
+        return context
+
+    @staticmethod
+    def long_chain(tls):
+        """A certificate followed by a hundred others."""
+        path = f"{tls}/chain.pem"
+        with open(path, "wb") as chain:
+            for name in ("node", *["directory"] * 100):
+                with open(f"{tls}/{name}.pem", "rb") as one:
+                    chain.write(one.read())
+        return path
+
+    def hello(self):
+        """What a client says first."""
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self.member.wrap_bio(incoming, outgoing).do_handshake()
+        return outgoing.read()
+
+    def dribbled_hello(self, address):
+        self.dribble(address, self.hello())
+
+    def broken_off(self, address):
+        """Goes once the member has said its part."""
+        with connect(address) as stream:
+            stream.sendall(self.hello())
+            stream.settimeout(1)
+            stream.recv(100)
+
+    def lie(self, address):
+        """A record that is longer than any may be."""
+        with connect(address) as stream:
+            stream.sendall(b"\x16\x03\x03\xff\xff" + bytes(20_000))
+
+    def nonsense(self, address):
+        """From somebody who proves to be a member."""
+        with self.member.wrap_socket(connect(address)) as stream:
+            stream.sendall(os.urandom(20_000))
+
+    def absurd_chain(self, address):
+        with self.chained.wrap_socket(connect(address)) as stream:
+            stream.settimeout(1)
+            stream.recv(100)
+
+
+class AllPorts:
+    """Members that have every port that they can have."""
+
+    def start(self, *arguments, **options):
+        ports = ["--metrics", *(OF_DIRECTORY if arguments[0] == "directory" else ())]
+        return super().start(*arguments, *(f"{port}=127.0.0.1:0" for port in ports), **options)
+
+    def ports(self, *kinds):
+        members = (self.directory, *self.nodes)
+        return [member.ready[kind] for kind in kinds for member in members if member.ready.get(kind)]
+
+
+class PlainCluster(AllPorts, cluster.Cluster):
+    pass
+
+
+class TlsCluster(AllPorts, CertifiedCluster):
+    pass
 
 
 class PortNoise(unittest.TestCase):
@@ -105,32 +195,42 @@ class PortNoise(unittest.TestCase):
             self.assertTrue(done.stdout == data, f"node {node} got other bytes")
         return took
 
+    def bear(self, cluster, ports, make_noise):
+        """Noise at these ports delays no broadcast and ends no member."""
+        for attempt in range(ATTEMPTS):
+            quiet = self.broadcast(cluster)
+            with make_noise(ports) as noise:
+                noisy = self.broadcast(cluster)
+            self.assertTrue(all(count > 3 for count in noise.told.values()), noise.told)
+            if noisy <= MORE * quiet:
+                break
+        self.assertLessEqual(noisy, MORE * quiet, f"after {attempt + 1} attempts")
+        for daemon in (cluster.directory, *cluster.nodes):
+            self.assertIsNone(daemon.process.poll())
+
     def test_a_broadcast_is_not_delayed(self):
-        with Cluster(4, memory="256MiB", rate=RATE) as cluster:
-            ports = [cluster.directory.ready["address"]]
-            for node in cluster.nodes:
-                ports += [node.ready["address"], node.ready["socket"]]
-            silent = [cluster.enter_context(connect(port)) for port in ports[:3]]
-            for attempt in range(ATTEMPTS):
-                quiet = self.broadcast(cluster)
-                with Noise(ports) as noise:
-                    noisy = self.broadcast(cluster)
-                self.assertTrue(all(count > 10 for count in noise.told.values()), noise.told)
-                if noisy <= MORE * quiet:
-                    break
-            self.assertLessEqual(noisy, MORE * quiet, f"after {attempt + 1} attempts")
-            for daemon in (cluster.directory, *cluster.nodes):
-                self.assertIsNone(daemon.process.poll())
+        with PlainCluster(4, memory="256MiB", rate=RATE) as cluster:
+            ports = cluster.ports("address", "socket", "metrics", "web", "admin")
+            silent = [cluster.enter_context(connect(port)) for port in ports]
+            self.bear(cluster, ports, Noise)
+            for stream in silent:
+                self.assertTrue(closes(stream), "who says nothing is sent away in time")
+
+    def test_nor_one_by_tls(self):
+        with TlsCluster(4, memory="256MiB", rate=RATE) as cluster:
+            ports = cluster.ports("address")
+            silent = [cluster.enter_context(connect(port)) for port in ports]
+            self.bear(cluster, ports, lambda ports: TlsNoise(ports, cluster.tls))
             for stream in silent:
                 self.assertTrue(closes(stream), "who says nothing is sent away in time")
 
     def test_ports_accept_again_after_descriptors_ran_out(self):
-        with Cluster(0) as cluster, contextlib.ExitStack() as strangers:
+        with cluster.Cluster(0) as members, contextlib.ExitStack() as strangers:
             few = ("prlimit", "--nofile=100")
-            directory = cluster.start("directory", "--listen", "127.0.0.1:0", "--recovery-window",
+            directory = members.start("directory", "--listen", "127.0.0.1:0", "--recovery-window",
                                       "0", wrapper=few)
-            cluster.directory = directory
-            node = cluster.start(*cluster.node_command("n1", cluster.path("n1.sock")), wrapper=few)
+            members.directory = directory
+            node = members.start(*members.node_command("n1", members.path("n1.sock")), wrapper=few)
             for address in (directory.ready["address"], node.ready["address"], node.ready["socket"]):
                 for _ in range(150):
                     strangers.enter_context(connect(address))
@@ -140,7 +240,7 @@ class PortNoise(unittest.TestCase):
             strangers.close()
             object_id = run("put", "-", "--socket", node.ready["socket"], stdin=b"x" * 100_000)
             self.assertEqual(object_id.returncode, 0, object_id.stderr)
-            other = cluster.start(*cluster.node_command("n2", cluster.path("n2.sock")))
+            other = members.start(*members.node_command("n2", members.path("n2.sock")))
             got = run("get", object_id.stdout.decode().strip(), "--timeout", "20s",
                       "--socket", other.ready["socket"])
             self.assertEqual(got.returncode, 0, got.stderr)
