@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all=(text frames server lane messages directory reduction session local)
+all=(text frames server lane messages directory reduction session local tls)
 usage() {
   cat <<TEXT
 usage: scripts/fuzz.sh [--target T]... [--inputs N] [--long] [--keep]

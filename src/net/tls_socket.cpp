@@ -140,7 +140,8 @@ ssize_t TlsSocket::Receive(std::span<std::byte> into) {
 bool TlsSocket::unread() const { return SSL_has_pending(ssl_) == 1; }
 
 void TlsSocket::SayGoodbye() {
-  if (!established_ || broken_ || !staged_.empty()) return;
+  const bool said = (SSL_get_shutdown(ssl_) & SSL_SENT_SHUTDOWN) != 0;  // again, it would read
+  if (!established_ || broken_ || said || !staged_.empty()) return;
   ERR_clear_error();
   more_follows_ = false;
   SSL_shutdown(ssl_);

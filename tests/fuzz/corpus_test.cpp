@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Target{"server", Server, 400}, Target{"lane", Lane, 400},
                       Target{"messages", Messages, 1'000}, Target{"directory", Directory, 400},
                       Target{"reduction", Reduction, 400}, Target{"session", Session, 1'000},
-                      Target{"local", Local, 400}),
+                      Target{"local", Local, 400}, Target{"tls", Tls, 100}),
     [](const auto& target) { return std::string(target.param.name); });
 
 }  // namespace

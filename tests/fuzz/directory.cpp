@@ -252,6 +252,41 @@ class Members {
                              : NodeEvent(StoreUsage{data_.ConsumeIntegral<std::uint64_t>(), 1});
     }
   }
+  std::optional<Duration> Grace() {
+    if (Small(1) == 0) return std::nullopt;
+    return milliseconds(20 * Small(2));
+  }
+  // Of owners, and with what few members say.
+  NodeEvent RareRequest() {
+    const ObjectId object = Object();
+    switch (Small(7)) {
+      case 0:
+      case 1:
+        return Owner{object, Small(7), Small(1) == 1, Grace()};
+      case 2:
+        return Owned{object, Small(7), Small(1) == 1, Grace()};
+      case 3: {
+        Create create{.object = object, .layout = ALayout(), .attempt = Small(1)};
+        create.inline_bytes = BytesOf(create.layout);
+        create.owned = Small(3) > 0;
+        create.only_if_owned = Small(1) == 1;
+        create.number = Small(7);
+        create.grace = Grace();
+        return create;
+      }
+      case 4:
+        return Locate{object, Small(7), std::uint64_t{Small(2)} << 16, Small(3), Small(1) == 1};
+      case 5:
+        return Want{object, AVersion(), Marks(), Small(1) == 1, Small(1) == 1};
+      case 6:
+        return EvictAsk{object, AVersion(), Node()};
+      default: {
+        Held held = ACopy(object);
+        held.ever_owned = true;
+        return held;
+      }
+    }
+  }
   EventBody Something() {
     const NodeId node = Node();
     switch (Small(23)) {
@@ -264,6 +299,8 @@ class Members {
       case 4:
         // The name may be that of another node.
         return NodeJoined{{node, "n" + std::to_string(Small(4)), "x:1"}, Small(3)};
+      case 23:
+        return NodeSaid{node, RareRequest()};
       default:
         return NodeSaid{node, Request()};
     }

@@ -5,10 +5,14 @@
 #include "fuzz/targets.h"
 #include "net/frame_reader.h"
 #include "net/handshake.h"
+#include "wire/give.h"
+#include "wire/trace.h"
 
 namespace hoplite::fuzz {
 namespace {
 
+// Of a decision beside its text.
+constexpr std::size_t kTraceHeadBytes = 8 + ObjectId::kBytes + 1 + 1;
 constexpr net::Identity kIdentity{.cluster = kCluster, .self = kSelf};
 
 // A frame that was read can be written, and is then read as the same.
@@ -20,19 +24,35 @@ void RequireSameFrame(const wire::Frame& frame) {
   Require(back.has_value() && wire::Encode(*back) == bytes, "a frame is read as it is written");
 }
 
+// Whatever it is, it is read to its end or refused.
+void ReadPayload(const wire::Frame& frame, std::span<const std::byte> payload) {
+  if (std::holds_alternative<wire::Trace>(frame)) {
+    const auto trace = wire::DecodeTrace(payload);
+    std::size_t bytes = 0;
+    if (trace) {
+      for (const wire::TraceEntry& entry : *trace) bytes += kTraceHeadBytes + entry.text.size();
+    }
+    Require(!trace || bytes == payload.size(), "a trace has nothing that nobody reads");
+  } else if (std::holds_alternative<wire::Give>(frame)) {
+    const auto given = wire::DecodeGive(payload);
+    if (!given) return;
+    const std::string again = wire::EncodeGive(*given);
+    Require(wire::DecodeGive(std::as_bytes(std::span(again))).has_value(),
+            "a give that was read can be written");
+  }
+}
+
 net::Task<void> ReadAll(net::StreamPtr stream) {
   net::FrameReader reader(stream);
-  std::vector<std::byte> scratch(5000);
   for (;;) {
     const auto frame = co_await reader.Next();
     if (!frame) break;
     RequireSameFrame(*frame);
-    while (reader.payload_left() > 0) {
-      const auto into =
-          std::span(scratch).first(std::min<std::size_t>(scratch.size(), reader.payload_left()));
-      const auto got = co_await reader.ReceivePayload(into);
-      if (!got) co_return;
-    }
+    std::vector<std::byte> payload(reader.payload_left());
+    if (payload.empty()) continue;
+    const auto got = co_await reader.ReceivePayload(payload);
+    if (!got) co_return;
+    ReadPayload(*frame, payload);
   }
 }
 

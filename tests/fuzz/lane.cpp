@@ -31,7 +31,7 @@ class Blocks {
   void Append(FuzzedDataProvider& data, std::vector<std::byte>& script) {
     const auto stripe = data.ConsumeIntegralInRange<std::uint32_t>(0, kLayout.stripe_count - 1);
     const std::uint32_t left = kLayout.stripe_block_count(stripe) - next_[stripe];
-    if (left == 0) return;
+    if (left == 0) return AppendRare(data, script);
     const ByteRange range =
         kLayout.piece(stripe, next_[stripe], data.ConsumeIntegralInRange<std::uint32_t>(1, 2));
     wire::Data piece;

@@ -1,3 +1,4 @@
+#include <span>
 #include <string>
 #include <utility>
 
@@ -6,6 +7,7 @@
 #include "fuzz/targets.h"
 #include "planner/directory_state.h"
 #include "wire/directory_messages.h"
+#include "wire/trace.h"
 
 namespace hoplite::fuzz {
 namespace {
@@ -28,6 +30,19 @@ auto Read(const std::string& bytes) {
     return Value(std::unexpected(Error(ErrorCode::kProtocol, "no message")));
   }
   return wire::FromProto(message);
+}
+
+// Questions, and a shard's answers to them.
+void ReadQuestions(const std::string& bytes) {
+  if (const auto page = Read<v1::StatusRequest>(bytes)) RequireSame(*page);
+  if (const auto why = Read<v1::Failure>(bytes)) RequireSame(*why);
+  if (const auto page = Read<v1::StatusReply>(bytes)) {
+    for (const auto& view : page->page.objects) RequireSame(view);
+    for (const auto& view : page->nodes) RequireSame(view);
+  }
+  v1::TraceReply trace;
+  if (!trace.ParseFromString(bytes)) return;
+  (void)wire::DecodeTrace(std::as_bytes(std::span(trace.decisions())));
 }
 
 // Tells a shard these events; its answers must be fit for the wire.
@@ -66,6 +81,8 @@ void Messages(Input input) {
     case 2:
       if (const auto read = Read<v1::NodeView>(bytes)) RequireSame(*read);
       return;
+    case 4:
+      return ReadQuestions(bytes);
     default:
       if (const auto read = Read<v1::NodeMessage>(bytes)) {
         if (read->hello) RequireSame(*read->hello);

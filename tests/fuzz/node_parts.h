@@ -10,7 +10,7 @@
 
 namespace hoplite::fuzz {
 
-// Each connect gives the stream that was put into it.
+// A connect gives the stream that was put into it, if there is one.
 class OneStream final : public net::Transport {
  public:
   explicit OneStream(net::StreamPtr& next) : next_(next) {}
@@ -19,6 +19,8 @@ class OneStream final : public net::Transport {
     return std::unexpected(Error(ErrorCode::kUnavailable, "nobody listens here"));
   }
   net::Task<Result<net::StreamPtr>> Connect(std::string /*address*/, Duration) override {
+    if (next_ == nullptr)
+      co_return std::unexpected(Error(ErrorCode::kUnavailable, "nobody is there"));
     co_return std::exchange(next_, nullptr);
   }
 

@@ -1,6 +1,14 @@
 #include "fuzz/script.h"
 
+#include <memory>
+#include <string>
+
 #include <fuzzer/FuzzedDataProvider.h>
+
+#include "base/checksum.h"
+#include "base/recorder.h"
+#include "wire/give.h"
+#include "wire/trace.h"
 
 namespace hoplite::fuzz {
 namespace {
@@ -53,6 +61,36 @@ wire::Frame EndOf(FuzzedDataProvider& data) {
   return wire::End{reason, final ? Mostly(data, data.ConsumeIntegralInRange<StripeMask>(1, 3)) : 0};
 }
 
+protocol::InlineObject GivenOf(FuzzedDataProvider& data) {
+  protocol::InlineObject given{
+      .object = Object(data.ConsumeIntegralInRange<std::size_t>(0, kObjects)), .version = kVersion};
+  given.bytes = std::make_shared<const std::string>(data.ConsumeRandomLengthString(40));
+  for (int i = data.ConsumeIntegralInRange<int>(0, 2); i > 0; --i) {
+    given.onward.push_back({{kPeer, "peer", "somewhere:1"}, data.ConsumeIntegral<std::uint8_t>()});
+  }
+  return given;
+}
+
+void AppendGive(FuzzedDataProvider& data, std::vector<std::byte>& script) {
+  const std::string given = wire::EncodeGive(GivenOf(data));
+  const auto bytes = std::as_bytes(std::span(given));
+  wire::Append(script, wire::Give{Mostly(data, static_cast<std::uint32_t>(bytes.size())),
+                                  Mostly(data, BlockChecksum(bytes))});
+  script.insert(script.end(), bytes.begin(), bytes.end());
+}
+
+void AppendTrace(FuzzedDataProvider& data, std::vector<std::byte>& script) {
+  std::vector<Recorded> decisions(data.ConsumeIntegralInRange<std::size_t>(0, 3));
+  for (Recorded& one : decisions) {
+    one.what = static_cast<Decided>(Mostly<std::uint8_t>(data, 1));
+    one.object = Object(data.ConsumeIntegralInRange<std::size_t>(0, kObjects));
+    one.text = data.ConsumeRandomLengthString(Recorder::kTextBytes);
+  }
+  const std::vector<std::byte> bytes = wire::EncodeTrace(decisions, Time{}, 1);
+  wire::Append(script, wire::Trace{Mostly(data, static_cast<std::uint32_t>(bytes.size()))});
+  script.insert(script.end(), bytes.begin(), bytes.end());
+}
+
 void AppendSomething(FuzzedDataProvider& data, const DataMaker& make_data,
                      std::vector<std::byte>& script) {
   switch (data.ConsumeIntegralInRange<int>(0, 9)) {
@@ -79,10 +117,22 @@ void AppendSomething(FuzzedDataProvider& data, const DataMaker& make_data,
     }
     default:
       if (make_data) return make_data(data, script);
+      return AppendRare(data, script);
   }
 }
 
 }  // namespace
+
+void AppendRare(FuzzedDataProvider& data, std::vector<std::byte>& script) {
+  switch (data.ConsumeIntegralInRange<int>(0, 2)) {
+    case 0:
+      return AppendGive(data, script);
+    case 1:
+      return AppendTrace(data, script);
+    default:
+      return wire::Append(script, wire::TraceAsk{});
+  }
+}
 
 ObjectId Object(std::size_t i) {
   return ObjectId::FromName(std::string(1, static_cast<char>('a' + i)));

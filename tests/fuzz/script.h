@@ -31,4 +31,7 @@ inline constexpr Version kVersion{{1, 1}};
 using DataMaker = std::function<void(FuzzedDataProvider& data, std::vector<std::byte>& script)>;
 std::vector<std::byte> ScriptOf(FuzzedDataProvider& data, const DataMaker& make_data = {});
 
+// What is said between fetches: a Give, a Trace, a question for one.
+void AppendRare(FuzzedDataProvider& data, std::vector<std::byte>& script);
+
 }  // namespace hoplite::fuzz

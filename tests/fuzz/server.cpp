@@ -6,6 +6,7 @@
 #include "fuzz/node_parts.h"
 #include "fuzz/targets.h"
 #include "node/serve/serve.h"
+#include "wire/trace.h"
 
 namespace hoplite::fuzz {
 namespace {
@@ -49,6 +50,11 @@ struct Source : NodeParts {
     const auto* end = std::get_if<wire::End>(&*frame);
     Require(end == nullptr || end->stripes <= 0b10, "only what is final ends, one of each copy");
     const auto* piece = std::get_if<wire::Data>(&*frame);
+    if (const auto* trace = std::get_if<wire::Trace>(&*frame)) {
+      Require(trace->payload_bytes == payload.bytes.size() && wire::DecodeTrace(payload.bytes),
+              "a trace is whole");
+      return;
+    }
     Require((piece != nullptr) == !payload.bytes.empty(), "a payload belongs to a Data frame");
     if (piece == nullptr) return;
     const std::byte* segment = context.store.segment().bytes().data();

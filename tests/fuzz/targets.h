@@ -24,6 +24,7 @@ void Directory(Input input);  // sessions and all events, in any order, reductio
 void Reduction(Input input);  // a coordinator's planner, its shard, and what befalls them
 void Session(Input input);    // a connection to a directory shard, in any pieces
 void Local(Input input);      // a client of a node's local socket
+void Tls(Input input);        // two members by TLS, and a network that harms what they say
 
 inline void Require(bool holds, std::string_view what) {
   if (holds) return;
