@@ -85,7 +85,7 @@ class AdminServer::Impl {
         service_(PlaceOf(options), questions_, waits_) {}
   ~Impl();
 
-  Result<void> Listen(const std::string& address);
+  Result<void> Listen(const AdminOptions& options);
   const std::string& address() const { return address_; }
 
  private:
@@ -110,9 +110,10 @@ class AdminServer::Impl {
   std::thread thread_;
 };
 
-Result<void> AdminServer::Impl::Listen(const std::string& address) {
+Result<void> AdminServer::Impl::Listen(const AdminOptions& options) {
   TRY(Build());
-  TRY_ASSIGN(port_, GuardedPort::Open(loop_, address, [this](int end) { Serve(end); }));
+  TRY_ASSIGN(port_, GuardedPort::Open(loop_, options.listen, options.security,
+                                      [this](int end) { Serve(end); }));
   address_ = port_->address();
   TellHealth(false);
   LookAtShard();
@@ -199,7 +200,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::Start(
       std::unique_ptr<Impl> impl, OrExhausted("the admin service", [&] {
         return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(options, std::move(shard)));
       }));
-  TRY(OrExhausted("the admin service", [&] { return impl->Listen(options.listen); }));
+  TRY(OrExhausted("the admin service", [&] { return impl->Listen(options); }));
   return std::unique_ptr<AdminServer>(new AdminServer(std::move(impl)));
 }
 

@@ -10,6 +10,8 @@
 
 #include <hoplite/result.h>
 
+#include "net/security.h"
+
 namespace hoplite::directory {
 class DirectoryService;
 }  // namespace hoplite::directory
@@ -20,6 +22,7 @@ struct AdminOptions {
   std::string listen;               // HOST:PORT; port 0 picks a free one
   std::vector<std::string> shards;  // of the directory, in order; empty: this one alone
   std::string shard;                // this one, as the list writes it
+  net::SecurityPtr security;        // of certificates, which clients must have; null: plain text
 };
 
 class AdminServer {

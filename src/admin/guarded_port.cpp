@@ -152,8 +152,9 @@ class GuardedPort::Connection : public std::enable_shared_from_this<Connection> 
 
 Result<std::unique_ptr<GuardedPort>> GuardedPort::Open(asio::io_context& loop,
                                                        const std::string& listen,
+                                                       net::SecurityPtr security,
                                                        std::function<void(int)> serve) {
-  std::unique_ptr<GuardedPort> port(new GuardedPort(loop, std::move(serve)));
+  std::unique_ptr<GuardedPort> port(new GuardedPort(loop, std::move(security), std::move(serve)));
   TRY_ASSIGN(port->listener_, port->transport_.Listen(listen, [port = port.get()](auto stream) {
     port->Admit(std::move(stream));
   }));

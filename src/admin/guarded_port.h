@@ -18,6 +18,7 @@
 #include <hoplite/result.h>
 
 #include "directory/strangers.h"
+#include "net/security.h"
 #include "net/stream.h"
 #include "net/tcp_transport.h"
 
@@ -27,10 +28,12 @@ inline constexpr std::size_t kMaxConnections = 64;
 
 class GuardedPort {
  public:
-  // `serve` gets the other end of a connection, a descriptor that is its own from then on.
+  // `serve` gets the other end of a connection, a descriptor that is its own from then on. `security`:
+  // null for plain text; else gRPC gets what arrived by TLS from somebody with a node's certificate.
   //   unavailable  the address can't be listened at
   static Result<std::unique_ptr<GuardedPort>> Open(asio::io_context& loop,
                                                    const std::string& listen,
+                                                   net::SecurityPtr security,
                                                    std::function<void(int)> serve);
   std::string address() const { return listener_->address(); }
   // Takes no more, and closes what was not handed on.
@@ -42,8 +45,10 @@ class GuardedPort {
   class Connection;
   using ConnectionPtr = std::shared_ptr<Connection>;
 
-  GuardedPort(asio::io_context& loop, std::function<void(int)> serve)
-      : loop_(loop), transport_({&loop}), serve_(std::move(serve)) {}
+  GuardedPort(asio::io_context& loop, net::SecurityPtr security, std::function<void(int)> serve)
+      : loop_(loop),
+        transport_({&loop}, {.security = std::move(security)}),
+        serve_(std::move(serve)) {}
   void Admit(net::StreamPtr stream);
   bool MakeRoom();
   void Complain(const std::string& peer, const std::string& why) { strangers_.Log(peer, why); }

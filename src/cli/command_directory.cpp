@@ -32,13 +32,25 @@ struct DirectoryArguments {
   bool json = false;
 };
 
+// By TLS where the members have certificates.
+Result<net::SecurityPtr> SecurityOfAdmin(const DirectoryArguments& options,
+                                         const directory::DirectoryServer& shard) {
+  const SecurityConfig& security = options.config.security;
+  if (security.secured() && security.secret_file.empty()) return shard.security();
+  TRY(net::RequireNoPlainDoor(
+      options.admin, security, "--admin",
+      "give --tls-ca, --tls-cert and --tls-key (gRPC knows certificates, no secret), "));
+  return net::SecurityPtr();
+}
+
 // Null unless it is asked for.
 Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments& options,
                                                        const directory::DirectoryServer& shard) {
   if (options.admin.empty()) return std::unique_ptr<admin::AdminServer>();
-  TRY(net::RequireNoPlainDoor(options.admin, options.config.security, "--admin"));
+  TRY_ASSIGN(net::SecurityPtr security, SecurityOfAdmin(options, shard));
   const std::string own = options.config.shards.empty() ? shard.address() : options.config.listen;
-  return admin::AdminServer::Start({options.admin, options.config.shards, own}, shard.service());
+  return admin::AdminServer::Start({options.admin, options.config.shards, own, std::move(security)},
+                                   shard.service());
 }
 
 Result<std::unique_ptr<web::WebServer>> StartWeb(const DirectoryArguments& options,

@@ -114,6 +114,7 @@ class DirectoryServer::Impl {
   Result<void> Listen();
   void Stop();
   const std::string& address() const { return address_; }
+  net::SecurityPtr security() const { return security_; }
   const std::shared_ptr<DirectoryService>& service() const { return service_; }
 
  private:
@@ -126,6 +127,7 @@ class DirectoryServer::Impl {
   std::shared_ptr<DirectoryService> service_;
   std::unique_ptr<net::Timer> last_words_;
   std::string address_;
+  net::SecurityPtr security_;
   std::thread thread_;
   Mutex stopping_;  // held by Stop: who comes second waits for the first
 };
@@ -147,9 +149,9 @@ Result<Admission::Settings> DirectoryServer::Impl::BeginLife() {
 Result<void> DirectoryServer::Impl::Listen() {
   TRY_ASSIGN(Admission::Settings life, BeginLife());
   TRY(net::RequireNoOpenDoor(options_.listen, options_.security));
-  TRY_ASSIGN(net::SecurityPtr security,
+  TRY_ASSIGN(security_,
              net::Security::Load(options_.security, net::TlsRole::kDirectory, options_.cluster));
-  TRY_ASSIGN(door_, ShardDoor::Open(*loop_, options_.listen, std::move(security)));
+  TRY_ASSIGN(door_, ShardDoor::Open(*loop_, options_.listen, security_));
   address_ = door_->address();
   const ServiceOptions service = ForService(options_, life.state.incarnation);
   service_ = std::make_shared<DirectoryService>(std::make_unique<ShardLoop>(*loop_), service,
@@ -203,6 +205,7 @@ DirectoryServer::DirectoryServer(std::unique_ptr<Impl> impl) : impl_(std::move(i
 DirectoryServer::~DirectoryServer() = default;
 
 const std::string& DirectoryServer::address() const { return impl_->address(); }
+net::SecurityPtr DirectoryServer::security() const { return impl_->security(); }
 std::shared_ptr<DirectoryService> DirectoryServer::service() const { return impl_->service(); }
 Metrics DirectoryServer::metrics() const {
   std::promise<Metrics> said;

@@ -11,6 +11,7 @@
 
 #include "base/metric.h"
 #include "base/time.h"
+#include "net/security.h"
 
 namespace hoplite::directory {
 
@@ -24,6 +25,8 @@ class DirectoryServer {
   ~DirectoryServer();  // stops
 
   const std::string& address() const;  // HOST:PORT really bound
+  // By which it recognizes its members; null: it does not.
+  net::SecurityPtr security() const;
   // For who asks it in this process, and lets go of it before Stop.
   std::shared_ptr<DirectoryService> service() const;
   // What the shard counts and measures. Waits for its loop; before Stop.

@@ -34,15 +34,15 @@ Result<void> RequireNoOpenDoor(const std::string& listen, const SecurityConfig& 
 }
 
 Result<void> RequireNoPlainDoor(const std::string& listen, const SecurityConfig& security,
-                                const std::string& what) {
+                                const std::string& what, const std::string& remedy) {
   if (security.insecure) return {};
   TRY_ASSIGN(const bool open, OthersReach(listen));
   if (!open) return {};
   return std::unexpected(
       Error(ErrorCode::kInvalidArgument,
-            fmt::format("other hosts reach {} of {}, which is plain text for everybody: let it "
+            fmt::format("other hosts reach {} of {}, which is plain text for everybody: {}let it "
                         "listen on 127.0.0.1, or give --insecure in a network that you trust",
-                        listen, what)));
+                        listen, what, remedy)));
 }
 
 }  // namespace hoplite::net

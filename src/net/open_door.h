@@ -12,8 +12,9 @@ namespace hoplite::net {
 // `listen`: HOST:PORT; a name is resolved.
 //   invalid_argument  other hosts would reach it: names the three ways
 Result<void> RequireNoOpenDoor(const std::string& listen, const SecurityConfig& security);
-// The same for a port of plain text, also beside TLS: only `insecure` opens it. `what` listens there.
+// The same for a port of plain text, also beside TLS: only `insecure` opens it. `what` listens there;
+// `remedy`: what else than these two would help.
 Result<void> RequireNoPlainDoor(const std::string& listen, const SecurityConfig& security,
-                                const std::string& what);
+                                const std::string& what, const std::string& remedy = "");
 
 }  // namespace hoplite::net

@@ -73,6 +73,12 @@ void Sign(X509* certificate, X509* issuer, EVP_PKEY* key,
   Require(X509_sign(certificate, key, EVP_sha256()) > 0);
 }
 
+// A client of gRPC can check the name of a host only.
+std::string NamesOf(const std::string& cluster, TlsRole role) {
+  const std::string uri = "URI:" + UriOf(cluster, role);
+  return role == TlsRole::kDirectory ? uri + ",DNS:directory.hoplite" : uri;
+}
+
 std::string TextOf(BIO* bio) {
   const char* text = nullptr;
   const long size = BIO_get_mem_data(bio, &text);
@@ -129,7 +135,7 @@ TlsPair TlsAuthority::Issue(const std::string& cluster, TlsRole role, TlsValidit
        {{NID_basic_constraints, "critical,CA:FALSE"},
         {NID_key_usage, "critical,digitalSignature"},
         {NID_ext_key_usage, "serverAuth,clientAuth"},
-        {NID_subject_alt_name, "URI:" + UriOf(cluster, role)},
+        {NID_subject_alt_name, NamesOf(cluster, role)},
         {NID_subject_key_identifier, "hash"},
         {NID_authority_key_identifier, "keyid"}});
   return ToPem(made.get(), key.get());

@@ -36,7 +36,8 @@ class TlsAuthority {
   TlsAuthority& operator=(TlsAuthority&&) = delete;
 
   TlsPair pair() const;
-  // For a member of that role in the cluster of that name, with a key of its own.
+  // For a member of that role in the cluster of that name, with a key of its own. That of a directory
+  // has the host name directory.hoplite besides.
   TlsPair Issue(const std::string& cluster, TlsRole role, TlsValidity validity) const;
 
  private:

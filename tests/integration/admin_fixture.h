@@ -44,10 +44,12 @@ class AdminTest : public testing::Test {
     options.listen = shards.empty() ? "127.0.0.1:0" : shards.front();
     options.shards = shards;
     options.recovery_window = options.recovery_limit = collects;
+    options.security = security_;
     auto shard = DirectoryServer::Start(options);
     ASSERT_TRUE(shard) << shard.error().ToString();
     shard_ = *std::move(shard);
-    auto admin = AdminServer::Start({"127.0.0.1:0", shards, shard_->address()}, shard_->service());
+    auto admin = AdminServer::Start({"127.0.0.1:0", shards, shard_->address(), shard_->security()},
+                                    shard_->service());
     ASSERT_TRUE(admin) << admin.error().ToString();
     admin_ = *std::move(admin);
     stub_ = NewStub();
@@ -150,6 +152,7 @@ class AdminTest : public testing::Test {
     return status.ok();
   }
 
+  SecurityConfig security_;  // of the directory
   int number_ = 0;
   std::unique_ptr<DirectoryServer> shard_;
   std::unique_ptr<AdminServer> admin_;

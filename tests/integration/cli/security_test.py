@@ -8,6 +8,7 @@ import re
 import resource
 import shlex
 import socket
+import ssl
 import tempfile
 import time
 import unittest
@@ -16,6 +17,7 @@ import cluster
 from cluster import Daemon, read, run, wait_until
 from secure_cluster import CertifiedCluster, SecretCluster
 
+SETTINGS = 4  # of HTTP/2
 TOUR = pathlib.Path(__file__).resolve().parents[3] / "docs" / "operations.md"
 
 
@@ -191,12 +193,13 @@ class Doors(cluster.CommandTest):
     def test_insecure_opens_the_door(self):
         Daemon("directory", "--listen", "0.0.0.0:0", "--insecure").end()
 
-    def test_the_plain_admin_port_is_not_opened_beside_tls(self):
-        with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
-            self.succeed("certs", f"{folder}/tls")
-            said = self.refuse("invalid_argument", "directory", "--listen", "127.0.0.1:0", "--admin", "0.0.0.0:0",
-                               *CertifiedCluster.words(f"{folder}/tls", "directory"))
-        self.assertIn("0.0.0.0:0 of --admin, which is plain text", said)
+    def test_ports_of_plain_text_are_not_opened_beside_tls(self):
+        members = SecretCluster(0)
+        self.addCleanup(members.close)
+        begin = ("directory", "--listen", "127.0.0.1:0", *members.of_directory)
+        said = self.refuse("invalid_argument", *begin, "--admin", "0.0.0.0:0")
+        self.assertRegex(said, "0.0.0.0:0 of --admin, which is plain text .* give --tls-ca, .*no secret")
+        self.assertIn("0.0.0.0:0 of --web, which is plain text", self.refuse("invalid_argument", *begin, "--web", "0.0.0.0:0"))
 
     def test_a_cluster_of_one_machine_may_have_a_secret(self):
         with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
@@ -220,6 +223,34 @@ class Doors(cluster.CommandTest):
             self.assertEqual(failed.returncode, 1)
             self.assertIn(f"the directory did not become ready: invalid_argument: authority {folder}/none/ca.pem",
                           failed.stderr)
+
+
+@unittest.skipUnless(os.environ["HOPLITE_ADMIN"] == "ON", "this build has no admin service")
+class AdminDoor(cluster.CommandTest):
+    def test_programs_of_grpc_come_in_with_a_node_s_certificate(self):
+        members = CertifiedCluster(0)
+        self.addCleanup(members.close)
+        directory = members.start("directory", "--listen", "127.0.0.1:0", "--admin", "0.0.0.0:0")
+        port = int(directory.ready["admin"].rsplit(":", 1)[1])
+        self.assertEqual(self.first_frame(port, members.tls, "node"), SETTINGS)
+        for name in (None, "directory"):
+            self.assertIsNone(self.first_frame(port, members.tls, name))
+
+    @staticmethod
+    def first_frame(port, tls, name):
+        """The kind of the first frame of HTTP/2 that the service sends; None: it sends none."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(f"{tls}/ca.pem")
+        context.set_alpn_protocols(["h2"])
+        if name:
+            context.load_cert_chain(f"{tls}/{name}.pem", f"{tls}/{name}.key")
+        with socket.create_connection(("127.0.0.1", port)) as plain, contextlib.suppress(ssl.SSLError, ConnectionError):
+            plain.settimeout(cluster.PATIENCE)
+            with context.wrap_socket(plain, server_hostname="directory.hoplite") as stream:
+                assert stream.selected_alpn_protocol() == "h2"
+                stream.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS, 0, 0, 0, 0, 0)))
+                return stream.recv(9)[3]
+        return None
 
 
 if __name__ == "__main__":
