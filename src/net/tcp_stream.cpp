@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "base/units.h"
+#include "net/linger.h"
 #include "net/tcp_round_trip.h"
 #include "net/tcp_syscalls.h"
 
@@ -183,6 +184,10 @@ void TcpStream::Close() {
   if (std::exchange(closed_, true)) return;
   asio::error_code ec;
   if (tls_) tls_->SayGoodbye();
+  if (tls_ && tls_->refused()) {
+    socket_.cancel(ec);
+    CloseOnceHeard(loop_, std::move(socket_));
+  }
   socket_.close(ec);
   out_.timer.cancel();
   in_.timer.cancel();

@@ -41,6 +41,10 @@ class TlsSocket {
   //   unavailable  it failed: why, without the peer's address
   Result<bool> Shake();
   bool established() const { return established_; }
+  // The handshake failed, and the peer was told why.
+  bool refused() const {
+    return broken_ && !established_ && !why_.empty() && error_ == 0 && !ended_;
+  }
 
   // As SendOnce: how many bytes were taken, some of which may wait here (Flush); -1 with
   // errno: EAGAIN, or EPROTO with why() in words. After the handshake only.

@@ -273,6 +273,33 @@ TEST_F(TlsTest, AStrangerMaySayNoMoreThanAHandshakeHas) {
   EXPECT_THAT(heard.error().message, HasSubstr("it says more than a handshake has"));
 }
 
+// It knows its own handshake to be over before the other side has looked at its certificate.
+TEST_F(TlsTest, WhoIsRefusedHearsWhyAlsoIfItTalksOn) {
+  std::vector<StreamPtr> accepted;
+  TcpTransport server({&loop}, {.security = Load(folder.Certificate("node", kNode))});
+  const auto listener =
+      server.Listen("127.0.0.1:0", [&](StreamPtr one) { accepted.push_back(std::move(one)); });
+  const auto other = Security::Load(folder.Certificate("d", kDirectory), kDirectory, "");
+  asio::ip::tcp::socket socket(loop);
+  const std::string address = (*listener)->address();
+  socket.connect({asio::ip::make_address("127.0.0.1"),
+                  static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))});
+  socket.native_non_blocking(true);
+  const auto tls = (*other)->Connect(socket.native_handle(), kNode);
+  ASSERT_TRUE(RunUntil(loop, [&] { return tls->Shake().value_or(false); }));
+  std::array<std::byte, 30'000> word{};
+  ASSERT_GT(tls->Send(word, {}, 0, word.size()), 0);
+  ASSERT_TRUE(RunUntil(loop, [&] { return !accepted.empty(); }));
+  EXPECT_FALSE(RunTask(loop, ReceiveAll(accepted.front(), word)));
+  accepted.front()->Close();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_GT(tls->Send(word, {}, 0, 1000), 0) << tls->why();
+    loop.poll();
+  }
+  EXPECT_TRUE(RunUntil(loop, [&] { return tls->Receive(word) < 0 && errno == EPROTO; }));
+  EXPECT_THAT(tls->why(), HasSubstr("it refuses this member's certificate"));
+}
+
 TEST_F(TlsTest, AnEndWithoutALastWordIsAnError) {
   std::vector<StreamPtr> accepted;
   const auto security = Load(folder.Secret("secret", kSecret));
