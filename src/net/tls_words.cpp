@@ -61,6 +61,8 @@ std::string InWords(unsigned long error) {
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_NO_CERTIFICATE_SET:
       return "it has no secret, or does not know this one's kind: a certificate perhaps";
+    case SSL_R_EXCESSIVE_MESSAGE_SIZE:
+      return "it says more than a handshake has";
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
       return "it shows no certificate";
     default:

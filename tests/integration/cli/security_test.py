@@ -87,6 +87,13 @@ class Moves:
         said = self.refuse("unavailable", "status", "--directory", address, "--timeout", "5s")
         self.assertIn("it speaks TLS, and this member has no certificate and no secret", said)
 
+    def test_tls_finds_plain_text(self):
+        members = self.cluster(0)
+        plain = Daemon("directory", "--listen", "127.0.0.1:0")
+        self.addCleanup(plain.end)
+        said = self.refuse("unavailable", "status", "--directory", plain.ready["address"], *members.of_node, "--timeout", "5s")
+        self.assertIn("during the handshake of TLS: it may not speak it", said)
+
     def test_a_directory_that_starts_again_is_recognized(self):
         members = self.cluster(2)
         self.put(members, 1, 3 << 20, "kept")
@@ -161,16 +168,19 @@ class Secrets(Moves, cluster.ClusterTest):
             with contextlib.suppress(ConnectionResetError):
                 self.assertEqual(strangers[0].recv(100), b"")
 
-    def test_handshakes_that_are_left_hold_up_nobody(self):
+    def test_ten_thousand_handshakes_that_are_left_hold_up_nobody(self):
         members = self.cluster(2)
-        host, port = members.directory.ready["address"].rsplit(":", 1)
-        for round_ in range(3):
+        places = [(host, int(port)) for host, port in
+                  (member.ready["address"].rsplit(":", 1) for member in (members.directory, members.nodes[0]))]
+        for round_ in range(20):
             with contextlib.ExitStack() as open_:
-                for _ in range(300):
-                    stranger = open_.enter_context(socket.create_connection((host, int(port))))
+                for number in range(500):
+                    stranger = open_.enter_context(socket.create_connection(places[number % 2]))
                     stranger.sendall(b"\x16\x03\x01\x02\x00\x01")  # a ClientHello that never ends
-                self.put(members, 1, 3 << 20, f"o{round_}")
-                self.get(members, 2, f"o{round_}")
+                if round_ % 5 == 0:
+                    self.put(members, 1, 3 << 20, f"o{round_}")
+                    self.get(members, 2, f"o{round_}")
+        self.get(members, 2, "o0")
 
     def test_a_handshake_that_never_ends_is_sent_away_after_a_lease(self):
         members = self.cluster(0)

@@ -15,6 +15,8 @@
 #include "net/security.h"
 #include "net/tcp_stream.h"
 #include "net/tcp_transport.h"
+#include "net/tls_context.h"
+#include "net/tls_socket.h"
 #include "testing/run_task.h"
 #include "testing/tls_folder.h"
 
@@ -49,6 +51,26 @@ struct Talk {
   std::string accepting;
 };
 
+// Of somebody who has no transport.
+class RawSocket {
+ public:
+  RawSocket(asio::io_context& loop, const std::string& address) : socket_(loop) {
+    const auto colon = address.rfind(':');
+    socket_.connect({asio::ip::make_address(address.substr(0, colon)),
+                     static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1)))});
+    socket_.native_non_blocking(true);
+  }
+  int number() { return socket_.native_handle(); }
+  void Close() { socket_.close(); }
+  void Say(const std::string& bytes) {
+    ASSERT_EQ(::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+
+ private:
+  asio::ip::tcp::socket socket_;
+};
+
 class TlsTest : public ::testing::Test {
  protected:
   Talk Between(const SecurityPtr& connecting, const SecurityPtr& accepting) {
@@ -66,6 +88,32 @@ class TlsTest : public ::testing::Test {
     if (near) (*near)->Close();
     const Result<void> answered = answer.Finish();
     return {said ? "" : said.error().ToString(), answered ? "" : answered.error().ToString()};
+  }
+
+  // The same of a peer whose handshake ends before the other side has looked at its certificate.
+  Talk FromCareless(const TlsContextPtr& connecting, const SecurityPtr& accepting) {
+    std::vector<StreamPtr> accepted;
+    TcpTransport server({&loop}, {.security = accepting});
+    const auto listener =
+        server.Listen("127.0.0.1:0", [&](StreamPtr one) { accepted.push_back(std::move(one)); });
+    RawSocket socket(loop, (*listener)->address());
+    TlsSocket tls(connecting, socket.number(), TlsSocket::Side::kConnects, kNode);
+    EXPECT_TRUE(RunUntil(loop, [&] { return tls.Shake().value_or(false) && !accepted.empty(); }));
+    const Result<void> answered = RunTask(loop, Say(accepted.front()));
+    std::array<std::byte, 10> word{};
+    EXPECT_TRUE(RunUntil(loop, [&] { return tls.Receive(word) < 0 && errno == EPROTO; }));
+    return {tls.why(), answered ? "" : answered.error().ToString()};
+  }
+  // A node's certificate with a hundred others behind it.
+  SecurityConfig LongChain() const {
+    SecurityConfig files = folder.Certificate("long", kNode);
+    std::ifstream own(files.tls_cert);
+    std::ifstream other(folder.Certificate("d", kDirectory).tls_cert);
+    std::string chain{std::istreambuf_iterator<char>(own), {}};
+    const std::string more{std::istreambuf_iterator<char>(other), {}};
+    for (int i = 0; i < 100; ++i) chain += more;
+    files.tls_cert = folder.Write("chain.pem", chain);
+    return files;
   }
 
   // Says a word and hears one.
@@ -120,6 +168,44 @@ TEST_F(TlsTest, CertificatesThatPeersDoNotTakeAreNamedOnBothSides) {
   EXPECT_THAT(talk.accepting, HasSubstr("it has expired, by the peer's clock"));
   talk = Between(expires, good);
   EXPECT_THAT(talk.accepting, HasSubstr("its certificate has expired"));
+}
+
+// A peer that looks at nobody's certificate, and shows its own, whatever that is worth.
+TlsContextPtr Careless(const SecurityConfig& files) {
+  auto context = std::make_shared<TlsContext>(NewContext(), "", std::nullopt);
+  SSL_CTX* ssl = context->ssl.get();
+  EXPECT_TRUE(files.tls_cert.empty() ||
+              (SSL_CTX_use_certificate_chain_file(ssl, files.tls_cert.c_str()) == 1 &&
+               SSL_CTX_use_PrivateKey_file(ssl, files.tls_key.c_str(), SSL_FILETYPE_PEM) == 1));
+  return context;
+}
+
+TEST_F(TlsTest, WhatIsWrongWithACertificateIsSaidOnBothSides) {
+  const TlsFolder elsewhere;
+  struct Case {
+    SecurityConfig shown;
+    const char* here;   // the words of who refuses it
+    const char* there;  // of whom it is refused
+  };
+  const Case cases[] = {
+      {folder.Certificate("old", kNode, "", {.begins = -3h, .ends = -1h}),
+       "its certificate has expired", "it has expired, by the peer's clock"},
+      {folder.Certificate("new", kNode, "", {.begins = 1h, .ends = 2h}),
+       "its certificate is not valid yet", "not valid yet, by the peer's clock"},
+      {folder.Certificate("blue", kNode, "blue"), "is of hoplite://blue/node, not of hoplite:///",
+       "of another cluster or role"},
+      {folder.Certificate("d", kDirectory), "is of hoplite:///directory, not of hoplite:///node",
+       "of another cluster or role"},
+      {elsewhere.Certificate("foreign", kNode), "is not of this cluster's authority",
+       "of an authority that it does not know"},
+      {{}, "it shows no certificate", "it wants a certificate"},
+      {LongChain(), "it says more than a handshake has", ""},
+  };
+  for (const auto& [shown, here, there] : cases) {
+    const Talk talk = FromCareless(Careless(shown), Load(folder.Certificate("good", kNode)));
+    EXPECT_THAT(talk.accepting, HasSubstr(here)) << shown.tls_cert;
+    EXPECT_THAT(talk.connecting, HasSubstr(there)) << shown.tls_cert;
+  }
 }
 
 TEST_F(TlsTest, AMemberOfAnotherRoleIsNotTaken) {
@@ -186,6 +272,12 @@ TEST_F(TlsTest, FilesThatDoNotFitAreNamed) {
   SecurityConfig wrong = good;
   wrong.tls_key = other.tls_key;
   EXPECT_THAT(WhyNot(wrong), HasSubstr("other.key: is not that of certificate"));
+  wrong.tls_key = "";
+  EXPECT_THAT(WhyNot(wrong),
+              HasSubstr("tls_key: tls_ca, tls_cert and tls_key are needed together"));
+  wrong = good;
+  wrong.secret_file = folder.In("secret");
+  EXPECT_THAT(WhyNot(wrong), HasSubstr("give either it or certificates, not both"));
   wrong = good;
   wrong.tls_key = folder.In("none.key");
   EXPECT_THAT(WhyNot(wrong), HasSubstr("none.key: No such file"));
@@ -238,22 +330,6 @@ TEST_F(TlsTest, ChangedFilesAreTakenOnceTheyFit) {
 
 // --- what strangers and the network do
 
-class RawSocket {
- public:
-  RawSocket(asio::io_context& loop, const std::string& address) : socket_(loop) {
-    const auto colon = address.rfind(':');
-    socket_.connect({asio::ip::make_address(address.substr(0, colon)),
-                     static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1)))});
-  }
-  void Say(const std::string& bytes) {
-    ASSERT_EQ(::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-
- private:
-  asio::ip::tcp::socket socket_;
-};
-
 TEST_F(TlsTest, AStrangerMaySayNoMoreThanAHandshakeHas) {
   std::vector<StreamPtr> accepted;
   TcpTransport server({&loop}, {.security = Load(folder.Secret("secret", kSecret))});
@@ -280,12 +356,8 @@ TEST_F(TlsTest, WhoIsRefusedHearsWhyAlsoIfItTalksOn) {
   const auto listener =
       server.Listen("127.0.0.1:0", [&](StreamPtr one) { accepted.push_back(std::move(one)); });
   const auto other = Security::Load(folder.Certificate("d", kDirectory), kDirectory, "");
-  asio::ip::tcp::socket socket(loop);
-  const std::string address = (*listener)->address();
-  socket.connect({asio::ip::make_address("127.0.0.1"),
-                  static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))});
-  socket.native_non_blocking(true);
-  const auto tls = (*other)->Connect(socket.native_handle(), kNode);
+  RawSocket socket(loop, (*listener)->address());
+  const auto tls = (*other)->Connect(socket.number(), kNode);
   ASSERT_TRUE(RunUntil(loop, [&] { return tls->Shake().value_or(false); }));
   std::array<std::byte, 30'000> word{};
   ASSERT_GT(tls->Send(word, {}, 0, word.size()), 0);
@@ -307,16 +379,12 @@ TEST_F(TlsTest, AnEndWithoutALastWordIsAnError) {
   const auto listener =
       server.Listen("127.0.0.1:0", [&](StreamPtr one) { accepted.push_back(std::move(one)); });
   // A peer that knows the secret and whose network then fails.
-  asio::ip::tcp::socket socket(loop);
-  const std::string address = (*listener)->address();
-  socket.connect({asio::ip::make_address("127.0.0.1"),
-                  static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))});
-  socket.native_non_blocking(true);
-  const auto tls = security->Connect(socket.native_handle(), kNode);
+  RawSocket socket(loop, (*listener)->address());
+  const auto tls = security->Connect(socket.number(), kNode);
   ASSERT_TRUE(RunUntil(loop, [&] { return tls->Shake().value_or(false); }));
   std::array<std::byte, 10> word{};
   ASSERT_EQ(tls->Send(word, {}, 0, word.size()), 10);
-  socket.close();
+  socket.Close();
   ASSERT_TRUE(RunUntil(loop, [&] { return !accepted.empty(); }));
   ASSERT_TRUE(RunTask(loop, ReceiveAll(accepted.front(), word)));
   const auto cut = RunTask(loop, ReceiveAll(accepted.front(), word));
