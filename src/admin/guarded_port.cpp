@@ -58,8 +58,11 @@ class GuardedPort::Connection : public std::enable_shared_from_this<Connection> 
     inner_.close(ignored);
     port_.open_.remove(shared_from_this());
   }
+  // A stream's error begins with its peer's address, which the log names itself.
   void Close(const std::string& why) {
-    if (!closed_) port_.Complain(stream_->peer_address(), why);
+    const std::string& peer = stream_->peer_address();
+    const std::string named = peer + ": ";
+    if (!closed_) port_.Complain(peer, why.starts_with(named) ? why.substr(named.size()) : why);
     Close();
   }
   bool begun() const { return guard_.begun(); }

@@ -218,7 +218,7 @@ class PortNoise(unittest.TestCase):
 
     def test_nor_one_by_tls(self):
         with TlsCluster(4, memory="256MiB", rate=RATE) as cluster:
-            ports = cluster.ports("address")
+            ports = cluster.ports("address", "admin")
             member = TlsNoise.context(f"{cluster.tls}/node.pem", cluster.tls)
             silent = [cluster.enter_context(connect(port)) for port in ports]
             silent += [cluster.enter_context(member.wrap_socket(connect(port))) for port in ports]
