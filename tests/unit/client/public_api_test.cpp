@@ -96,7 +96,8 @@ TEST(PublicApiTest, ClientsOfAClusterKnowItAndWhatExistsInIt) {
   ASSERT_TRUE(draft.Seal(10s));
   EXPECT_EQ(b.WaitExists(ids, 3, {.timeout = 10s})->size(), 3u);
   ASSERT_TRUE(a.Delete(ids[2], {.timeout = 10s}));
-  EXPECT_EQ(b.WaitExists(ids, 3, {.timeout = 100ms})->size(), 2u);
+  EXPECT_EQ(b.WaitExists(ids, 3, {.timeout = 10s}).error().code, ErrorCode::kDeleted);
+  EXPECT_EQ(b.WaitExists(ids, 2, {.timeout = 10s})->size(), 2u);
   EXPECT_EQ((*one).node(1).name(), b.node_name());
   // Nothing was fetched for it.
   EXPECT_EQ(b.Info(ids[1], {.timeout = 10s})->transfers.size(), 0u);
