@@ -12,11 +12,8 @@ namespace {
 
 // Of the time that the object takes over one link.
 constexpr double kGatherShare = 0.02;
-constexpr double kFreshShare = 0.25;
 constexpr Duration kLongestGather = std::chrono::milliseconds(5);
-// Less than a source holds the FETCH of one that it is not ahead of yet: a newcomer that comes
-// later would be refused, and the place given away for nothing (R7).
-constexpr Duration kLongestFresh = std::chrono::milliseconds(80);
+constexpr Duration kLongestFresh = std::chrono::seconds(1);
 
 // More groups gain less than 2 % up to 10,000 nodes.
 constexpr std::array<std::uint64_t, 2> kForests{2, 4};
@@ -110,7 +107,7 @@ Duration SpacePasses(const Layout& layout, const LinkModel& link) {
 
 Duration FreshFor(const Layout& layout, const LinkModel& link) {
   const double all = SendSeconds(static_cast<double>(layout.size_bytes), link);
-  return std::min(kLongestFresh, FromSeconds(kFreshShare * all));
+  return std::min(kLongestFresh, FromSeconds(all));
 }
 
 Duration PatienceOfGive(std::uint64_t bytes, std::uint64_t receivers, const LinkModel& link) {

@@ -41,7 +41,7 @@ Duration GatherFor(const Layout& layout, const LinkModel& link);
 // How far apart the passes over a version are that very many may ask for (R65): while newcomers get
 // their places those who come next are gathered.
 Duration SpacePasses(const Layout& layout, const LinkModel& link);
-// How long after its first grant a receiver that has next to nothing hands on its place (R40).
+// How long after its first grant a receiver that has less than half hands on its place (R40).
 Duration FreshFor(const Layout& layout, const LinkModel& link);
 
 // How long the bytes of a Give are waited for (R84): four times as long as they take to so many, where

@@ -13,8 +13,8 @@ namespace {
 
 // While equal watermarks may not do, receivers at 0 could look at every other one in vain.
 constexpr int kLooksInDoubt = 64;
-// Who has no more than this part of the object loses little if it waits for that once more.
-constexpr std::uint64_t kNextToNothing = 10;
+// Who has no more than this part of the object may wait until a newcomer has as much.
+constexpr std::uint64_t kHalf = 2;
 // So many hops later a source of a forest may be than its receiver, whose FETCH it holds meanwhile;
 // but less than it holds one (R7).
 constexpr int kSoonHops = 5;
@@ -53,7 +53,7 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
               .units = static_cast<std::uint32_t>(degree) * receiver,
               .in_a_line = degree == 1};
     if (rules.unequal) turn.units = Rates::kMostReceivers * receiver;
-    if (rules.fresh > Duration{0}) turn.little = BlocksIn(table.layout(), stripes) / kNextToNothing;
+    if (rules.fresh > Duration{0}) turn.lead = BlocksIn(table.layout(), stripes) / kHalf;
     turns_.push_back(turn);
   }
   TurnTo(0);

@@ -90,8 +90,8 @@ class SourceSelector {
     std::uint32_t receiver = 0;
     // Of every holder: the receivers that it serves × that. Of a forest: all stripes.
     std::uint32_t units = 0;
-    bool in_a_line = false;    // holders serve one receiver each
-    std::uint64_t little = 0;  // whoever has so many blocks, or less, may be moved for a newcomer
+    bool in_a_line = false;  // holders serve one receiver each
+    std::uint64_t lead = 0;  // whoever has so many blocks, or less, may be moved for a newcomer
   };
   enum class Served { kYes, kUnsuitable, kNobodyFree };
 

@@ -29,24 +29,31 @@ bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
   return false;
 }
 
+// Who was moved for a newcomer does not take the place back (R40).
 bool SourceSelector::MayPass(std::size_t group, NodeId receiver, NodeId behind) const {
   const Copy& copy = *table_.Find(receiver);
   const Copy& other = *table_.Find(behind);
   const StripeMask stripes = table_.stripes(group);
+  const bool ring =
+      turns_[group].in_a_line && rules_.fresh > Duration{0} && table_.group_count() == 1;
+  if (ring && table_.DistanceOf(group, behind) < table_.DistanceOf(group, receiver) &&
+      copy.progress(stripes) <= other.progress(stripes) + turns_[group].lead) {
+    return false;
+  }
   return other.progress(stripes) < copy.progress(stripes) ||
          table_.SlotOf(other) > table_.SlotOf(copy);
 }
 
-// Where holders serve one receiver each, the line of those who have next to nothing is that of the
-// ring; in a tree a place is not worth a move. What the one behind got before it is moved it has to
-// wait for once more, and the books are as old as its last report: so it must have been granted
-// lately, too (R40).
+// Where holders serve one receiver each, the line of those who have less than half is that of the
+// ring; in a tree a place is not worth a move. Until the newcomer has what the one behind got before,
+// that one waits, while other objects use its links. The books are as old as its last report, so it
+// must have been granted lately, too (R40).
 bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
   if (!turns_[group_].in_a_line || rules_.fresh == Duration{0}) return false;
   NodeId nearest = kNoNode;
   int looks = 0;
   for (const ProgressKey& key : table_.feeding(group_)) {
-    if (key.progress > turns_[group_].little || ++looks > kFreshLooks) break;
+    if (key.progress > turns_[group_].lead || ++looks > kFreshLooks) break;
     if (!IsFresh(group_, receiver, key.node)) continue;
     const std::uint64_t distance = table_.DistanceOf(group_, key.node);
     if (nearest == kNoNode || distance < table_.DistanceOf(group_, nearest)) nearest = key.node;
@@ -56,7 +63,7 @@ bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
 
 bool SourceSelector::IsFresh(std::size_t group, NodeId receiver, NodeId behind) const {
   const Copy& other = *table_.Find(behind);
-  return turns_[group].in_a_line && other.progress(table_.stripes(group)) <= turns_[group].little &&
+  return turns_[group].in_a_line && other.progress(table_.stripes(group)) <= turns_[group].lead &&
          rules_.now - other.place(group).granted < rules_.fresh &&
          other.slot == table_.Find(receiver)->slot &&
          table_.DistanceOf(group, behind) >= table_.DistanceOf(group, receiver);

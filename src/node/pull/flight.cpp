@@ -51,7 +51,7 @@ void Flight::OnCopyChanged() noexcept {
 
 void Flight::Start() {
   if (std::exchange(started_, true)) return;
-  data_plane_.gate().Begun();
+  data_plane_.gate().Begun(Now());
   context_.runtime.Spawn(context_.runtime.main(), "fetch", Fly());
 }
 
@@ -93,7 +93,7 @@ net::Task<bool> Flight::LocateObject() {
   given_.reset();
   leaves_ = false;
   planner::FlightState::Effects effects;
-  if (data_plane_.gate().several()) state_->Join();
+  if (data_plane_.gate().several(Now())) state_->Join();
   state_->Locate(effects, NextQuestion(), entry_->expectations().newest());
   context_.Note(Decided::kAsked, entry_->object);
   asked_at_ = NowSinceBoot();
@@ -107,7 +107,7 @@ net::Task<bool> Flight::LocateObject() {
 
 net::Task<void> Flight::ReceiveAll() {
   planner::FlightState::Effects effects;
-  if (data_plane_.gate().several()) state_->Join();
+  if (data_plane_.gate().several(Now())) state_->Join();
   if (!state_->receiving()) state_->Receive(Marks(), copy_->windowed(), Now(), effects);
   Carry(effects);
   entry_->Changed();  // whoever follows the growing copy may start
@@ -285,7 +285,7 @@ void Flight::DropCopy(store::VoidReason reason) {
 void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
   result_ = std::move(result);
   place_.reset();
-  data_plane_.gate().Ended();
+  data_plane_.gate().Ended(Now());
   done_ = true;
   entry_->Ended(*this);
   entry_->Changed();

@@ -3,6 +3,23 @@
 #include <utility>
 
 namespace hoplite::node {
+namespace {
+
+constexpr Duration kLately = std::chrono::seconds(2);
+
+}  // namespace
+
+void FlightGate::Begun(Time now) {
+  if (++begun_ > 1) several_at_ = now;
+}
+
+void FlightGate::Ended(Time now) {
+  if (begun_-- > 1) several_at_ = now;
+}
+
+bool FlightGate::several(Time now) const {
+  return begun_ > 1 || (several_at_ && now - *several_at_ < kLately);
+}
 
 FlightGate::Place::Place(FlightGate& gate, std::function<void()> on_turn)
     : gate_(gate), number_(gate.asked_++), on_turn_(std::move(on_turn)) {

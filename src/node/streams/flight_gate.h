@@ -12,6 +12,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+
+#include "base/time.h"
 
 namespace hoplite::node {
 
@@ -45,9 +48,10 @@ class FlightGate {
   };
 
   // Every fetch, from its beginning on, also while it waits for an object to be put.
-  void Begun() { ++begun_; }
-  void Ended() { --begun_; }
-  bool several() const { return begun_ > 1; }
+  void Begun(Time now);
+  void Ended(Time now);
+  // Several are under way, or were lately: whoever fetches many objects begins with one.
+  bool several(Time now) const;
 
   std::size_t under_way() const { return going_; }
   std::size_t waiting() const { return line_.size(); }
@@ -61,6 +65,7 @@ class FlightGate {
   const std::size_t most_;
   std::size_t going_ = 0;
   std::size_t begun_ = 0;
+  std::optional<Time> several_at_;        // were under way last
   std::map<std::uint64_t, Place*> line_;  // in the order of their coming
   std::uint64_t asked_ = 0;               // numbers them
 };

@@ -1,5 +1,6 @@
 #include "node/streams/flight_gate.h"
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -41,14 +42,20 @@ TEST(FlightGate, OthersGoInTheOrderOfTheirComing) {
   EXPECT_EQ(line.gate.waiting(), 0u);
 }
 
-TEST(FlightGate, CountsFetchesThatWaitForTheirObjectToo) {
+TEST(FlightGate, KnowsOfSeveralAlsoWhileTheyWaitForTheirObjectsAndForTwoSeconds) {
   Line line(1);
-  line.gate.Begun();
-  EXPECT_FALSE(line.gate.several());
-  line.gate.Begun();
-  EXPECT_TRUE(line.gate.several());
-  line.gate.Ended();
-  EXPECT_FALSE(line.gate.several());
+  const Time begin{std::chrono::hours(1)};
+  line.gate.Begun(begin);
+  EXPECT_FALSE(line.gate.several(begin));
+  line.gate.Begun(begin);
+  const Time later = begin + std::chrono::hours(1);
+  EXPECT_TRUE(line.gate.several(later));
+  line.gate.Ended(later);
+  EXPECT_TRUE(line.gate.several(later + std::chrono::milliseconds(1999)));
+  EXPECT_FALSE(line.gate.several(later + std::chrono::seconds(2)));
+  line.gate.Ended(later);
+  EXPECT_FALSE(line.gate.several(later + std::chrono::seconds(2)))
+      << "of one alone it was told none";
 }
 
 TEST(FlightGate, ThreeThousandAtOnceAreNeverMoreThanTheBound) {

@@ -237,7 +237,8 @@ TEST_F(FlightTest, AWantTellsWhetherOtherObjectsAreFetchedToo) {
   EXPECT_THAT(node_.Says(), ElementsAre("cancel want y", "gone y"));
   const auto last = node_.Ask(node_.calls().Get(third, node_.NewCall()));
   node_.Hear(protocol::Located{third, kOlder, layout_, ""});
-  EXPECT_THAT(node_.Says(), ElementsAre("locate z", "want z")) << "the others have ended";
+  EXPECT_THAT(node_.Says(), ElementsAre("locate z", "want z jointly"))
+      << "the others were there lately";
 }
 
 // All bytes are there, and one END; a lane of the other stripe hangs in its connect.
