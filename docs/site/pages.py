@@ -21,7 +21,7 @@ ERROR = re.compile(r"(?<![\w`.])[A-Z]\w*Error\b")
 
 def in_both_schemes(picture):
     """A picture for light and one for dark pages, of which the theme shows one."""
-    return "\n".join(f"```{{image}} {picture[scheme]}\n:alt: {picture['alt']}\n:class: only-{scheme}\n```\n"
+    return "\n".join(f"```{{image}} {picture[scheme]}\n:alt: {' '.join(picture['alt'].split())}\n:class: only-{scheme}\n```\n"
                      for scheme in ("light", "dark"))
 
 

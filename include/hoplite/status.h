@@ -106,8 +106,8 @@ struct ClientsStatus {
   // What the process holds that holds most: objects that it put or reads, and their memory.
   std::uint64_t most_held_bytes = 0;
   std::uint64_t most_held_objects = 0;  // of the one who has most of these
-  std::uint64_t quota_bytes = 0;        // the limits: NodeConfig; 0: none
-  std::uint64_t quota_objects = 0;
+  std::uint64_t quota_bytes = 0;        // NodeConfig::quota_bytes; 0: no limit
+  std::uint64_t quota_objects = 0;      // NodeConfig::quota_objects; 0: no limit
 };
 
 // More objects than there are: Client::Status lists all.

@@ -1,0 +1,129 @@
+"""What TLS costs: gets from node to node in plain text, with a secret and with certificates, by turns.
+
+    sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/tls.py
+
+Two hosts; a link of each rate, and none. Prints medians of rounds, as multiples of plain text, and processor seconds."""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import hosts
+import hoplite
+from members import started
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MIB = 1 << 20
+# Rate of the links, and what is sent over them.
+LINKS = (("100mbit", 16 * MIB), ("1gbit", 128 * MIB), (None, 1024 * MIB))
+SMALL = 1024
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def security(way, folder):
+    """What a directory and a node are told."""
+    if way == "plain":
+        return ["--insecure"], ["--insecure"]
+    if way == "secret":
+        return [[f"--secret-file={folder}/secret"]] * 2
+    return [[f"--tls-ca={folder}/ca.pem", f"--tls-cert={folder}/{role}.pem", f"--tls-key={folder}/{role}.key"]
+            for role in ("directory", "node")]
+
+
+def make_files(program, folder):
+    secret = pathlib.Path(folder, "secret")
+    secret.touch(mode=0o600)
+    secret.write_text(os.urandom(32).hex())
+    subprocess.run([program, "certs", folder, "--cluster=bench"], check=True, stdout=subprocess.DEVNULL)
+
+
+class Pair:
+    """Two nodes with a directory beside them, which talk in one of the ways."""
+
+    def __init__(self, bed, program, memory, folder, way):
+        of_directory, of_node = security(way, folder)
+        common = ("--cluster=bench", "--json")
+        process, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0", *common,
+                                                     "--recovery-window=0", *of_directory))
+        self._processes, self.clients = [process], []
+        for number, host in enumerate(bed.hosts):
+            socket = f"{folder}/{way}-{number}.sock"
+            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={memory}",
+                                           f"--directory={ready['address']}", f"--socket={socket}", *common, *of_node))
+            self._processes.append(node)
+            self.clients.append(hoplite.connect(socket))
+
+    def get(self, size):
+        """Seconds, and the processor's of both nodes."""
+        source, reader = self.clients
+        id = source.put(bytes(size))
+        before, begin = self._processor(), time.monotonic()
+        reader.get(id, timeout=300)
+        found = time.monotonic() - begin, self._processor() - before
+        source.delete(id)
+        return found
+
+    def put_and_get(self, value):
+        source, reader = self.clients
+        begin = time.monotonic()
+        reader.get(source.put(value), timeout=30)
+        return time.monotonic() - begin
+
+    def _processor(self):
+        # `ip netns exec` becomes the node.
+        stats = [pathlib.Path(f"/proc/{node.pid}/stat").read_text().rpartition(")")[2].split() for node in self._processes[1:]]
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICK
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+        for process in reversed(self._processes):
+            process.kill()
+            process.wait()
+
+
+def measure(options, rate, size):
+    program = options.programs / "hoplite"
+    ways = ("plain", "secret", "certificates")
+    with tempfile.TemporaryDirectory() as folder, hosts.Testbed(2, rate) as bed, contextlib.ExitStack() as stack:
+        make_files(program, folder)
+        pairs = {}
+        for way in ways:
+            pairs[way] = Pair(bed, program, size + size // 4 + 16 * MIB, folder, way)
+            stack.callback(pairs[way].close)
+        gets, smalls = {way: [] for way in ways}, {way: [] for way in ways}
+        for number in range(options.rounds + 1):
+            for way in ways:
+                found = pairs[way].get(size)
+                small = [pairs[way].put_and_get(os.urandom(SMALL)) for _ in range(options.smalls)]
+                if number > 0:  # the first one makes connections, and touches the memory
+                    gets[way].append(found)
+                    smalls[way].append(statistics.quantiles(small, n=10)[0])
+    print(f"{rate or 'no limit'}, a get of {size // MIB} MiB; put and get of {SMALL} bytes, tenth percentile:")
+    plain = [statistics.median(seconds for seconds, _ in gets["plain"]), statistics.median(smalls["plain"])]
+    for way in ways:
+        seconds = [one for one, _ in gets[way]]
+        median, small = statistics.median(seconds), statistics.median(smalls[way])
+        print(f"  {way}: {median:.3f} s ({min(seconds):.3f} to {max(seconds):.3f}), {median / plain[0]:.3f} x; "
+              f"{statistics.median(processor for _, processor in gets[way]) * 1024 * MIB / size:.2f} processor s a GiB; "
+              f"{small * 1e3:.3f} ms, {small / plain[1]:.3f} x", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tls.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--smalls", type=int, default=200, help="of each way and round")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
+    options = parser.parse_args()
+    hosts.end_on_signals()
+    for rate, size in LINKS:
+        measure(options, rate, size)
+
+
+if __name__ == "__main__":
+    main()
