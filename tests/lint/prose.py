@@ -11,7 +11,7 @@ import repository
 
 PLACES = ("README.md", "CONTRIBUTING.md", "bench/", "docs/", "src/", "sim/")
 # Of all pages together.
-MOST_WORDS = 32058
+MOST_WORDS = 32090
 MEAN_SENTENCE = 16.5
 OVER_30 = 0.05
 VAGUE = 0.04
