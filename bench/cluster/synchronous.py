@@ -44,11 +44,11 @@ class Ranks:
             folder = pathlib.Path(tempfile.mkdtemp(prefix="sg", dir="/tmp"))  # a socket's path has little room
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             log = stack.enter_context((folder / "log").open("w"))
-            directory = self._member(stack, log, bed.control, "directory", f"--listen={bed.control.address}:0",
-                                     "--recovery-window=0")
+            directory = self._member(stack, log, bed.control, "directory", "--insecure",
+                                     f"--listen={bed.control.address}:0", "--recovery-window=0")
             for host in bed.hosts:
-                self._member(stack, log, host, "node", f"--listen={host.address}:0", f"--directory={directory['address']}",
-                             f"--socket={folder / host.name}", f"--memory={MEMORY}")
+                self._member(stack, log, host, "node", "--insecure", f"--listen={host.address}:0",
+                             f"--directory={directory['address']}", f"--socket={folder / host.name}", f"--memory={MEMORY}")
             ranks = [self._rank(stack, host, folder) for host in bed.hosts]
             port = next(PORTS)
             ask_all(ranks, JOINING, lambda number: ("join", number, len(ranks), bed.hosts[0].address, port))

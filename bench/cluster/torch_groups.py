@@ -33,10 +33,11 @@ class Cluster:
     def __init__(self, bed, program, folder, stack):
         self._stack, self._program, self._log = stack, program, stack.enter_context((folder / "log").open("w"))
         self._folder = folder
-        address = self._start(bed.control, "directory", f"--listen={bed.control.address}:0", "--recovery-window=0ms")["address"]
+        directory = self._start(bed.control, "directory", "--insecure", f"--listen={bed.control.address}:0",
+                                "--recovery-window=0ms")
         for host in bed.hosts:
-            self._start(host, "node", f"--listen={host.address}:0", f"--directory={address}", f"--name={host.name}",
-                        f"--socket={self.socket(host)}", "--memory=512MiB")
+            self._start(host, "node", "--insecure", f"--listen={host.address}:0", f"--directory={directory['address']}",
+                        f"--name={host.name}", f"--socket={self.socket(host)}", "--memory=512MiB")
 
     def socket(self, host):
         return self._folder / host.name
