@@ -12,6 +12,15 @@ import urllib.request
 from cluster import HOPLITE, CommandTest, read, wait_until
 
 
+def make_browser(folder):
+    """An xdg-open in this folder. The file that it makes when it is started has what it was to show."""
+    opened, browser = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
+    with open(browser, "w") as script:
+        script.write(f'#!/bin/sh\necho "$1" >{opened}.new; mv {opened}.new {opened}\n')
+    os.chmod(browser, 0o755)
+    return opened
+
+
 class Demo(CommandTest):
     """It succeeds only if it held what it shows; here: that it shows it, and leaves nothing."""
 
@@ -45,10 +54,7 @@ class Demo(CommandTest):
 
     def test_its_page_stays_until_enter_and_is_opened_where_there_is_a_display(self):
         with tempfile.TemporaryDirectory() as folder:
-            opened, browser = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
-            with open(browser, "w") as script:
-                script.write(f'#!/bin/sh\necho "$1" >{opened}.new; mv {opened}.new {opened}\n')
-            os.chmod(browser, 0o755)
+            opened = make_browser(folder)
             file = os.path.join(folder, "file")
             with open(file, "wb") as content:
                 content.write(os.urandom(6_000_000))
@@ -69,10 +75,7 @@ class Demo(CommandTest):
 
     def test_without_a_display_no_browser_is_started(self):
         with tempfile.TemporaryDirectory() as folder:
-            opened, browser = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
-            with open(browser, "w") as script:
-                script.write(f"#!/bin/sh\ntouch {opened}\n")
-            os.chmod(browser, 0o755)
+            opened = make_browser(folder)
             environment = {name: value for name, value in os.environ.items() if not name.endswith("DISPLAY")}
             environment["PATH"] = f"{folder}:{environment['PATH']}"
             with subprocess.Popen([HOPLITE, "demo", "--web"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
