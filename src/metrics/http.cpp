@@ -21,11 +21,6 @@ Result<Request> NoRequest() {
   return std::unexpected(Error(ErrorCode::kProtocol, "this is no request of HTTP/1"));
 }
 
-bool SameName(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 // The value of the first line of the head with that name; empty: there is none.
 std::string_view Field(std::string_view head, std::string_view name) {
   while (!head.empty()) {
@@ -48,6 +43,11 @@ Result<Request> ReadLine(std::string_view line) {
 }
 
 }  // namespace
+
+bool SameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
 
 std::optional<Result<Request>> ReadRequest(std::string_view begun) {
   const std::size_t head = begun.find("\r\n\r\n");

@@ -28,6 +28,9 @@ struct Request {
 // None: more has to come. protocol: this is no request of HTTP/1, or it is too long.
 std::optional<Result<Request>> ReadRequest(std::string_view begun);
 
+// Of fields and hosts: capitals make no difference.
+bool SameName(std::string_view a, std::string_view b);
+
 // All bytes of an answer. `more`: further lines of the head, each with its end.
 std::string Answer(std::string_view status, std::string_view type, std::string_view body,
                    std::string_view more = "");

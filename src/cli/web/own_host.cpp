@@ -1,19 +1,22 @@
 #include "cli/web/own_host.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <string_view>
 
 #include <asio/ip/address.hpp>
 
 #include "base/text.h"
+#include "metrics/http.h"
 
 namespace hoplite::cli::web {
 namespace {
 
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return text;
+constexpr std::string_view kLoopback = "localhost";
+
+bool IsLoopbackName(std::string_view name) {
+  if (metrics::SameName(name, kLoopback)) return true;
+  const std::size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && metrics::SameName(name.substr(dot + 1), kLoopback);
 }
 
 // "[::1]:80" is ::1, "name:80" is name, "name" is itself.
@@ -32,10 +35,9 @@ bool IsAddress(const std::string& host) {
 
 bool IsOwnHost(const std::string& host, const std::string& listen) {
   if (host.empty()) return true;
-  const std::string name = Lower(WithoutPort(host));
+  const std::string name = WithoutPort(host);
   const auto own = ParseHostPort(listen);
-  return name == "localhost" || name.ends_with(".localhost") || IsAddress(name) ||
-         (own && name == Lower(own->host));
+  return IsLoopbackName(name) || IsAddress(name) || (own && metrics::SameName(name, own->host));
 }
 
 }  // namespace hoplite::cli::web
