@@ -153,8 +153,9 @@ class HOPLITE_EXPORT Client {
   //                     that they don't have, …
   Result<Reduction> Reduce(const ReduceOptions& options);
 
-  // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable. After
-  // timeout, cancelled or unavailable it may be deleted all the same: delete it again.
+  // Deletes it everywhere; also an id that doesn't exist (yet). Pinned bytes stay readable, and
+  // another node may give its copy until it hears of the delete, a moment later. After timeout,
+  // cancelled or unavailable it may be deleted all the same: delete it again.
   Result<void> Delete(const ObjectId& id, const CallOptions& options = {});
   // Many, in a few messages, as are the next ones: an error of one does not keep the others from
   // being done, and is that of the first that has one.

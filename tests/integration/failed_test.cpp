@@ -91,16 +91,13 @@ TEST_F(FailedObject, AReductionOfItFailsAndNamesIt) {
 TEST_F(FailedObject, GoesWhenItIsDeletedOrNobodyOwnsIt) {
   Fail();
   ASSERT_TRUE(there_.Delete(id_, kSoon));
-  EXPECT_EQ(ErrorOf(here_.Get(id_, kSoon)).code, ErrorCode::kDeleted);
+  EXPECT_TRUE(testing::SoonDeleted(here_, id_));
   const ObjectId owned = ObjectId::FromName("owned");
   ASSERT_TRUE(there_.Own(owned, kSoon));
   ASSERT_TRUE(here_.Fail(owned, why_, {.only_if_owned = true}));
   EXPECT_EQ(ErrorOf(there_.Get(owned, kSoon)), why_);
   ASSERT_TRUE(there_.Disown(owned, kSoon));
-  EXPECT_TRUE(Eventually([&] {
-    const auto got = here_.Get(owned, {.timeout = 0ms});
-    return !got && got.error().code == ErrorCode::kDeleted;
-  }));
+  EXPECT_TRUE(testing::SoonDeleted(here_, owned));
   EXPECT_EQ(ErrorOf(here_.Fail(ObjectId::Random(), why_, {.only_if_owned = true})).code,
             ErrorCode::kNotFound);
 }

@@ -49,10 +49,8 @@ class OwnedTest : public ::testing::Test {
   void Begin(std::size_t nodes, directory::InProcessDirectory::Options directory = NewCluster()) {
     cluster_.emplace(testing::ClusterOptions{.nodes = nodes, .directory = std::move(directory)});
   }
-  // The shard hears of an owner's end a moment after the node does.
   bool Deleted(std::size_t node, const ObjectId& id) {
-    return Eventually(
-        [&] { return CodeOf(cluster_->client(node).Get(id, kSoon)) == ErrorCode::kDeleted; }, 30s);
+    return testing::SoonDeleted(cluster_->client(node), id);
   }
   bool Empty(std::size_t node) {
     return Eventually([&] { return cluster_->node(node).usage().used_bytes == 0; }, 30s);

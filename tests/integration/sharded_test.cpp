@@ -59,9 +59,7 @@ TEST(Sharded, EveryOperationWorksOnEveryShard) {
       ASSERT_TRUE(info) << info.error().ToString();
       EXPECT_EQ(info->size_bytes, size);
       ASSERT_TRUE(cluster.client(1).Delete(id, kSoon));
-      const auto gone = cluster.client(0).Get(id, kSoon);
-      ASSERT_FALSE(gone);
-      EXPECT_EQ(gone.error().code, ErrorCode::kDeleted) << gone.error().ToString();
+      EXPECT_TRUE(testing::SoonDeleted(cluster.client(0), id));
     }
   }
 }

@@ -2,6 +2,7 @@
 // that are killed.
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -99,13 +100,17 @@ class TaskRuntimeTest : public testing::Test {
     return there && there->size() == 1;
   }
 
-  bool KillSoon(const Future& result) {
+  static bool Soon(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!runtime_->KillWorkerOf(result)) {
+    while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(1ms);
     }
     return true;
+  }
+
+  bool KillSoon(const Future& result) {
+    return Soon([&] { return runtime_->KillWorkerOf(result); });
   }
 
   std::unique_ptr<Runtime> runtime_;
@@ -146,9 +151,10 @@ TEST_F(TaskRuntimeTest, TheLastFutureDeletesTheObject) {
   const hoplite::ObjectId id = pid->id;
   ASSERT_TRUE(IsThere(pid));
   pid.reset();
-  const auto got = runtime_->client().Get(id, {.timeout = kPatience});
-  ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code, ErrorCode::kDeleted) << got.error().ToString();
+  EXPECT_TRUE(Soon([&] {
+    const auto got = runtime_->client().Get(id, {.timeout = kPatience});
+    return !got && got.error().code == ErrorCode::kDeleted;
+  }));
 }
 
 TEST_F(TaskRuntimeTest, TheTaskOfAKilledWorkerRunsOnAnother) {

@@ -141,4 +141,14 @@ bool Eventually(const std::function<bool()>& condition, std::chrono::millisecond
   return true;
 }
 
+bool SoonDeleted(Client client, const ObjectId& id) {
+  constexpr std::chrono::seconds kBound(30);
+  return Eventually(
+      [&] {
+        const auto got = client.Get(id, {.timeout = kBound});
+        return !got && got.error().code == ErrorCode::kDeleted;
+      },
+      kBound);
+}
+
 }  // namespace hoplite::testing

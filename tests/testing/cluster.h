@@ -99,5 +99,8 @@ std::string Text(const Buffer& buffer);
 // Polls until `condition` holds, at most `bound`; false if it never did.
 bool Eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds bound = std::chrono::seconds(10));
+// Polls until a Get is told that the object was deleted: a node hears of what another one deleted,
+// or of an owner's end, a moment after the shard does, and gives its own copy until then.
+bool SoonDeleted(Client client, const ObjectId& id);
 
 }  // namespace hoplite::testing
