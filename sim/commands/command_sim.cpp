@@ -205,6 +205,8 @@ void AddBroadcast(CLI::App& sim, Action& chosen) {
             "Faults");
   AddNumber(*command, "--evictions", world.evictions, "relayed copies that a node wants to drop",
             "Faults");
+  AddNumber(*command, "--joins", world.joins, "nodes that begin to fetch other objects, too",
+            "Faults");
   AddNumber(*command, "--subscriptions", world.subscriptions,
             "nodes that follow where the object is", "Faults");
 }

@@ -1,8 +1,10 @@
 #include "sim/planner_world/allgather.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -72,10 +74,23 @@ class Allgather {
       if (machine == producer) {
         world.At(Time{}, [&world, node] { world.Put(node, kFirstContent); });
       } else {
-        world.SetJoint(node);
-        world.At(when, [&world, node] { world.Get(node); });
+        world.At(when, [this, &world, machine, node, when] {
+          Begin(machine, world, node, when);
+          world.Get(node);
+        });
       }
     }
+  }
+
+  // A machine's first question does not say that it fetches other objects, too.
+  void Begin(NodeIndex machine, World& world, NodeIndex node, Time now) {
+    auto& fetches = fetches_[machine];
+    if (!fetches.empty()) world.SetJoint(node);
+    if (fetches.size() == 1) {
+      const auto [first, there] = fetches.front();
+      first->At(now, [first, there] { first->SetJoint(there); });
+    }
+    fetches.emplace_back(&world, node);
   }
 
   // Puts the machines in the order in which this object's shard numbers them.
@@ -129,6 +144,8 @@ class Allgather {
   const Time start_;
   const std::shared_ptr<Network> links_;
   std::vector<std::unique_ptr<World>> worlds_;
+  // What each machine has asked for, and where it is in that world.
+  std::map<NodeIndex, std::vector<std::pair<World*, NodeIndex>>> fetches_;
 };
 
 Result<void> Validate(const Options& options) {

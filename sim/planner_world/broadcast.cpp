@@ -89,6 +89,9 @@ class BroadcastHistory {
     for (std::uint32_t i = 0; i < options_.evictions; ++i) {
       world_.At(Moment(), [this, node = Receiver()] { world_.Evict(node); });
     }
+    for (std::uint32_t i = 0; i < options_.joins; ++i) {
+      world_.At(Moment(), [this, node = Receiver()] { world_.SetJoint(node); });
+    }
     for (std::uint32_t i = 0; i < options_.subscriptions; ++i) {
       world_.At(Moment(), [this, node = Receiver()] { world_.Subscribe(node); });
     }

@@ -138,6 +138,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "deletes", options.deletes, unset.deletes);
   AddFlag(command, "cancels", options.cancels, unset.cancels);
   AddFlag(command, "evictions", options.evictions, unset.evictions);
+  AddFlag(command, "joins", options.joins, unset.joins);
   AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
   if (options.unmeasured) command += " --unmeasured";
   AddFlag(command, "stripes", options.stripes, unset.stripes);

@@ -95,6 +95,7 @@ struct Options {
   // Gets that are given up at a random moment; every other one is repeated.
   std::uint32_t cancels = 0;
   std::uint32_t evictions = 0;      // relayed copies that a node wants to drop, at random moments
+  std::uint32_t joins = 0;          // receivers that fetch others, too, from a random moment on
   std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
   bool unmeasured = false;           // shards know nothing of the links before the first reports

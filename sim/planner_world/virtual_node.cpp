@@ -123,7 +123,7 @@ void VirtualNode::ReadTheRest(Effects& out) {
   wanted_ = copy_->version;
   planner::FlightState::Effects decided;
   flight_.emplace(object_);
-  if (joint_) flight_->Join();
+  if (joint_) flight_->Join({}, decided);
   flight_->Adopt({.object = object_, .version = copy_->version, .layout = copy_->layout},
                  copy_->produces);
   flight_->Receive(copy_->marks, false, Time{}, decided);
@@ -340,10 +340,18 @@ void VirtualNode::AskUnlessKnown(Effects& out) {
   if (getting_ && !copy_ && !flight_) Ask(out);
 }
 
+void VirtualNode::Join(Effects& out) {
+  joint_ = true;
+  if (!flight_) return;
+  planner::FlightState::Effects decided;
+  flight_->Join(Marks(), decided);
+  Carry(decided, out);
+}
+
 void VirtualNode::Ask(Effects& out) {
   planner::FlightState::Effects decided;
   flight_.emplace(object_);
-  if (joint_) flight_->Join();
+  if (joint_) flight_->Join({}, decided);
   flight_->Locate(decided, {.number = ++asked_, .room = room_});
   Carry(decided, out);
 }

@@ -71,7 +71,7 @@ class VirtualNode {
   void Cancel(Effects& out);  // its Get: it leaves the holders, even if it feeds somebody
   void Evict(Effects& out);   // asks whether its relayed copy may go
   // It fetches other objects, too.
-  void Join() { joint_ = true; }
+  void Join(Effects& out);
   void Subscribe(Effects& out);  // to the object's places, from now on
   // It was told to take a copy for others (R68), and nothing came of it for long.
   void StopHelping(Effects& out);

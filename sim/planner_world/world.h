@@ -102,7 +102,7 @@ class World {
   void Evict(NodeIndex index);
   void Subscribe(NodeIndex index);
   // The node fetches objects of other worlds, too.
-  void SetJoint(NodeIndex index) { members_[index].node.Join(); }
+  void SetJoint(NodeIndex index) { CallOf(index, &VirtualNode::Join); }
   void Kill(NodeIndex index);
   void BreakSession(NodeIndex index, Duration duration);
   void RestartDirectory();

@@ -41,13 +41,14 @@ SmallWorld::SmallWorld(const SmallOptions& options)
       delete_left_(options.deletes),
       lose_room_left_(options.loses_room),
       ask_again_left_(options.asks_again),
+      join_left_(options.joins),
       witness_(object_) {
   if (options.cut) pairs_.emplace();
   const std::uint32_t count = options.nodes + (PutsOnOneMore() ? 1 : 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     members_.push_back({VirtualNode(NodeId{i + 1}, object_)});
     members_[i].has_memory = !(options.waits_for_memory && i == 1);
-    if (options.joint) members_[i].node.Join();
+    if (options.joint) JoinAt(i);
     if (options.room && members_[i].has_memory) members_[i].node.SetRoom(layout_.size_bytes);
     Reconnect(i);
     while (!members_[i].to_directory.empty()) ToDirectory(i);
@@ -68,6 +69,12 @@ SmallWorld::SmallWorld(const SmallOptions& options)
   Effect(0, put);
   const std::uint32_t readers = options.nodes - (options.looks_on ? 1 : 0);
   for (std::uint32_t i = 1; i < readers; ++i) GetAt(i);
+}
+
+void SmallWorld::JoinAt(std::uint32_t index) {
+  Effects joined;
+  members_[index].node.Join(joined);
+  Effect(index, joined);
 }
 
 void SmallWorld::GetAt(std::uint32_t index) {
@@ -193,6 +200,10 @@ void SmallWorld::Do(const Step& step) {
       break;
     case Step::Kind::kStarve:
       SayStarved(step.node);
+      break;
+    case Step::Kind::kJoin:
+      join_left_ = false;
+      JoinAt(step.node);
       break;
   }
   Check();

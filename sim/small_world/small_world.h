@@ -51,6 +51,7 @@ struct SmallOptions {
   bool deletes = false;          // the last node deletes the object, at any moment
   bool inlined = false;          // the directory has it, and its link carries one at a time (R83)
   bool joint = false;            // readers want other objects, too: its holder gives (R85)
+  bool joins = false;            // node 1 begins to want others, at any moment
   std::uint32_t lost_gives = 0;  // on their way from node to node
   bool slow_link = false;        // node 1's; a better source is always worth a move (R102)
   bool two_sites = false;        // every other node is in the second one (R105)
@@ -94,6 +95,7 @@ struct Step {
     kStarve,     // a node says that nothing comes on its streams
     kGive,       // Give `index` arrives at `node`
     kLoseGive,   // or never does
+    kJoin,       // a node begins to fetch other objects, too
   };
   Kind kind;
   std::uint32_t node = 0;
@@ -150,6 +152,7 @@ class SmallWorld {
   bool MayPutAgain() const;
 
   bool PutsOnOneMore() const { return options_.put_again && options_.sources == 0; }
+  void JoinAt(std::uint32_t index);
   void GetAt(std::uint32_t index);
   void Effect(std::uint32_t index, const Effects& effects);
   void Reserve(std::uint32_t index);
@@ -249,6 +252,7 @@ class SmallWorld {
   bool delete_left_;
   bool lose_room_left_;
   bool ask_again_left_;
+  bool join_left_;
   std::uint32_t waits_ = 0;  // how often time has passed
   Cuts cuts_;
   bool cut_left_ = false;

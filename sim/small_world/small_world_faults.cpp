@@ -66,7 +66,7 @@ std::uint64_t SmallWorld::Fingerprint() const {
   Digest digest;
   digest.Add(directory_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_);
   digest.Add(deaths_left_).Add(restarts_left_).Add(put_again_left_).Add(delete_left_);
-  digest.Add(lose_room_left_).Add(ask_again_left_);
+  digest.Add(lose_room_left_).Add(ask_again_left_).Add(join_left_);
   for (const Member& member : members_) {
     member.node.AddTo(digest);
     digest.Add(member.alive).Add(member.has_memory).Add(member.wants_memory);

@@ -11,7 +11,7 @@
 namespace hoplite::sim {
 
 std::string ToString(const Step& step) {
-  static constexpr std::array<std::string_view, 25> kNames{"a message of n{0} arrives",
+  static constexpr std::array<std::string_view, 26> kNames{"a message of n{0} arrives",
                                                            "n{0} hears the directory",
                                                            "the source answers stream {1} of n{0}",
                                                            "a block passes to n{0}",
@@ -35,7 +35,8 @@ std::string ToString(const Step& step) {
                                                            "the two can connect again",
                                                            "n{0} says that nothing comes",
                                                            "a Give arrives at n{0}",
-                                                           "a Give to n{0} is lost"};
+                                                           "a Give to n{0} is lost",
+                                                           "n{0} fetches another object, too"};
   return fmt::format(fmt::runtime(kNames[static_cast<std::size_t>(step.kind)]), step.node,
                      step.index);
 }
@@ -104,6 +105,7 @@ void SmallWorld::AddFaults(std::vector<Step>& steps) const {
   const std::uint32_t last = options_.nodes - 1;
   if (delete_left_ && members_[last].alive) steps.push_back({Step::Kind::kDelete, last});
   const bool asks = members_[1].alive && members_[1].node.waiting();
+  if (join_left_ && asks) steps.push_back({Step::Kind::kJoin, 1});
   if (lose_room_left_ && asks) steps.push_back({Step::Kind::kLoseRoom, 1});
   AddAskAgain(steps);
   if (MayPutAgain()) {

@@ -13,7 +13,6 @@ namespace {
 // Of the time that the object takes over one link.
 constexpr double kGatherShare = 0.02;
 constexpr Duration kLongestGather = std::chrono::milliseconds(5);
-constexpr Duration kLongestFresh = std::chrono::seconds(1);
 
 // More groups gain less than 2 % up to 10,000 nodes.
 constexpr std::array<std::uint64_t, 2> kForests{2, 4};

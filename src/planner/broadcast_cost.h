@@ -1,6 +1,7 @@
 // What a broadcast costs by a line, a tree or a forest, and so which shape it should have.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/layout.h"
@@ -43,6 +44,7 @@ Duration GatherFor(const Layout& layout, const LinkModel& link);
 Duration SpacePasses(const Layout& layout, const LinkModel& link);
 // How long after its first grant a receiver that has less than half hands on its place (R40).
 Duration FreshFor(const Layout& layout, const LinkModel& link);
+constexpr Duration kLongestFresh = std::chrono::seconds(1);
 
 // How long the bytes of a Give are waited for (R84): four times as long as they take to so many, where
 // each node that has them hands them to half of the rest; a second at most.

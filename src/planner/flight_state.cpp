@@ -103,6 +103,11 @@ void FlightState::Receive(const StripeMarks& marks, bool leaf, Time now, Effects
   if (located_->wanted == 0) out.say.emplace_back(Wanting(marks));
 }
 
+void FlightState::Join(const StripeMarks& marks, Effects& out) {
+  if (std::exchange(joint_, true) || !receiving() || leaf_) return;
+  out.say.emplace_back(Wanting(marks));
+}
+
 void FlightState::On(const Grant& grant, const StripeMarks& marks, Effects& out) {
   const bool under_way = stage_ == Stage::kReceiving || stage_ == Stage::kLeaving;
   const bool of_use = under_way && grant.version == located_->version;

@@ -64,8 +64,9 @@ class FlightState {
   // There is memory, and a place, for the version that was located: from these marks on. A leaf
   // keeps nothing of what it gets, and feeds nobody. Says Want, unless it wants already.
   void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);
-  // Its node fetches other objects, too: said with every Want, and question, from now on.
-  void Join() { joint_ = true; }
+  // Its node fetches other objects, too: said with every Want, and question, from now on; and with
+  // one more Want, if it has said that already.
+  void Join(const StripeMarks& marks, Effects& out);
   // No more of it: nobody wants it, or it is complete. Step tells the rest as streams end.
   void Leave(const StripeMarks& marks, Effects& out);
 

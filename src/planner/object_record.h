@@ -88,6 +88,7 @@ struct ObjectRecord {
   CopyTable table;
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
   bool joint = false;           // somebody who wants this version fetches other objects, too
+  bool by_arrival = false;      // some were placed before it was joint
   bool inline_read = false;     // the inline bytes have left with an answer
   Boxed<FlowSamples> samples;
   Boxed<SlowRelays> slow_relays;
@@ -96,6 +97,10 @@ struct ObjectRecord {
   SmallSet<NodeId> touched;  // every node that spoke of it: whom to look at when one leaves
 
   const Waiting& waiting() const { return waits.OrEmpty(); }
+  void Join() {
+    by_arrival |= !joint && !table.grants().empty();
+    joint = true;
+  }
   bool exists() const { return inline_bytes != nullptr || table.whole(); }
   // It is committed, and its coordinator is to know before anybody else gets it (R82).
   bool withheld() const {

@@ -26,7 +26,8 @@ bool SomebodyLost(const CopyTable& table) {
 }  // namespace
 
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
-  const bool flows = !record.table.somebody_parked() && record.table.starved().empty();
+  const bool flows =
+      !record.table.somebody_parked() && record.table.starved().empty() && !record.by_arrival;
   const bool due = record.samples && record.samples->IsDue(options_.keeps_source / 3, clock_.now());
   const bool rests = flows && !record.slow_relays.OrEmpty().busy();
   if (rests && !due) return;
@@ -53,6 +54,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
                         .unequal = unequal};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
+  if (record.by_arrival) record.by_arrival = selector.PutInRingOrder();
   if (ManyMayCome(record)) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
     record.gathers_until = clock_.now() + apart;

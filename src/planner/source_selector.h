@@ -70,6 +70,10 @@ class SourceSelector {
   // which may each serve one more for it.
   void LeaveHome(NodeId slow);
 
+  // Receivers that were placed lately, but not by the ring (R40), come to stand by it: each moves
+  // once in a pass, if it may. False: all stand so.
+  bool PutInRingOrder();
+
   // Receivers for whom another holder is worth a move get that one (R102).
   void Improve();
 
@@ -116,7 +120,13 @@ class SourceSelector {
   // The holder that gives it most.
   std::optional<Choice> FindWidest(NodeId receiver, StripeMask need) const;
   bool IsFedWithin(NodeId receiver) const;
-  void Move(NodeId receiver, const Choice& better);
+  // The same as Replace; the receiver may pull from its old source, too, until it has heard.
+  bool Move(NodeId receiver, const Choice& better, MoveReason why);
+  // Those whom a newcomer could displace, in ring order.
+  std::vector<NodeId> FreshLine() const;
+  // The first source upstream that is none of them.
+  NodeId HeadOf(NodeId receiver, const std::vector<NodeId>& line) const;
+  bool MoveBehind(NodeId receiver, NodeId source);
   // It is ahead, or soon will be.
   bool MayFeed(NodeId receiver, NodeId source, StripeMask need) const;
   // One of its streams in each group.

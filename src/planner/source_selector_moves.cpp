@@ -1,7 +1,10 @@
 // How a receiver that is being fed comes to another source: another takes its place, or it starves,
 // or somebody passes it.
+#include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "planner/source_selector.h"
 
@@ -67,6 +70,53 @@ bool SourceSelector::IsFresh(std::size_t group, NodeId receiver, NodeId behind) 
          rules_.now - other.place(group).granted < rules_.fresh &&
          other.slot == table_.Find(receiver)->slot &&
          table_.DistanceOf(group, behind) >= table_.DistanceOf(group, receiver);
+}
+
+bool SourceSelector::PutInRingOrder() {
+  TurnTo(0);
+  if (rates_ || table_.group_count() > 1 || !turns_[group_].in_a_line) return false;
+  const std::vector<NodeId> line = FreshLine();
+  bool moves = false;
+  std::map<NodeId, NodeId> last;  // of the line that begins at this holder
+  for (const NodeId receiver : line) {
+    const NodeId head = HeadOf(receiver, line);
+    const NodeId source = last.emplace(head, head).first->second;
+    last[head] = receiver;
+    const OpenGrant* open = FirstGrant(receiver);
+    if (open == nullptr || open->source == source) continue;
+    moves = true;
+    MoveBehind(receiver, source);
+  }
+  return moves;
+}
+
+std::vector<NodeId> SourceSelector::FreshLine() const {
+  std::vector<NodeId> line;
+  for (const ProgressKey& key : table_.feeding(group_)) {
+    if (key.progress > turns_[group_].lead || line.size() == kFreshLooks) break;
+    if (rules_.now - place(key.node).granted < rules_.fresh) line.push_back(key.node);
+  }
+  std::ranges::sort(line, {}, [&](NodeId node) { return table_.DistanceOf(group_, node); });
+  return line;
+}
+
+NodeId SourceSelector::HeadOf(NodeId receiver, const std::vector<NodeId>& line) const {
+  NodeId at = receiver;
+  for (std::size_t steps = 0; steps < line.size(); ++steps) {
+    if (std::ranges::find(line, at) == line.end()) break;
+    const Copy& copy = *table_.Find(at);
+    at = copy.feed(static_cast<std::size_t>(std::countr_zero(copy.fed() & stripes_))).source;
+  }
+  return at;
+}
+
+bool SourceSelector::MoveBehind(NodeId receiver, NodeId source) {
+  const OpenGrant& open = *FirstGrant(receiver);
+  const Copy& copy = *table_.Find(receiver);
+  if (open.leaf || open.stripes != copy.fed() || copy.superseded()) return false;
+  if (table_.Find(source) == nullptr || !HasRoom(source, open.stripes, true)) return false;
+  if (Eligible(receiver, source, open.stripes, Ahead::kSoon) != open.stripes) return false;
+  return Move(receiver, {source, open.stripes}, MoveReason::kOrder);
 }
 
 bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead) {
@@ -189,6 +239,16 @@ bool SourceSelector::Replace(NodeId receiver, const std::optional<Choice>& bette
   if (!better || better->source == open.source || better->stripes != open.stripes) return false;
   table_.Close(old);
   Grant(receiver, *better, open.adopted ? open.known_as : old, why);
+  return true;
+}
+
+// Until the receiver has heard of it, it may still pull from its old source, or begin to: so long it
+// counts as depending on both.
+bool SourceSelector::Move(NodeId receiver, const Choice& better, MoveReason why) {
+  const GrantId old = FirstGrantId(receiver);
+  const NodeId source = table_.grants().at(old).source;
+  if (!Replace(receiver, better, why)) return false;
+  table_.NoteMoved(decisions_.back().grant, old, source);
   return true;
 }
 

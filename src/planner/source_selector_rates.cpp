@@ -86,18 +86,8 @@ void SourceSelector::Improve() {
     if (!better || better->source == open->source) continue;
     const bool comes_in = IsFedWithin(receiver) && !rates_->SameSite(receiver, open->source);
     if (!comes_in && !rates_->IsWorthAMove(receiver, better->source)) continue;
-    Move(receiver, *better);
+    if (Move(receiver, *better, MoveReason::kFaster)) rates_->Serve(better->source, receiver);
   }
-}
-
-// Until the receiver has heard of it, it may still pull from its old source, or begin to: so long it
-// counts as depending on both.
-void SourceSelector::Move(NodeId receiver, const Choice& better) {
-  const GrantId old = FirstGrantId(receiver);
-  const NodeId source = table_.grants().at(old).source;
-  if (!Replace(receiver, better, MoveReason::kFaster)) return;
-  table_.NoteMoved(decisions_.back().grant, old, source);
-  rates_->Serve(better.source, receiver);
 }
 
 }  // namespace hoplite::planner

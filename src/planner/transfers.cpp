@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "planner/broadcast_cost.h"
 #include "planner/link_learning.h"
 
 namespace hoplite::planner {
@@ -50,7 +51,7 @@ void Transfers::On(NodeId node, const Want& event) {
   ownership_.Wanted(node, event.object);
   // It has had an answer: to an older question, if this one still waits.
   if (record.waits) record.waits->ForgetQuestion(node);
-  record.joint |= event.joint;
+  if (event.joint) record.Join();
   Park(record, node, event.marks, event.leaf);
   const Loss& loss = record.waiting().loss;
   if (!record.exists() && !loss.empty()) post_.Send(node, HolderLost{event.object, loss});
@@ -58,7 +59,7 @@ void Transfers::On(NodeId node, const Want& event) {
 
 bool Transfers::Wants(ObjectRecord& record, NodeId node, bool joint) {
   if (record.table.Find(node) != nullptr) return false;
-  record.joint |= joint;
+  if (joint) record.Join();
   Park(record, node, record.table.layout().empty_marks(), false);
   return true;
 }
@@ -263,6 +264,9 @@ void Transfers::On(NodeId node, const Progress& event) {
   const LinkLearning learning(record->table, *record->samples, record->joint);
   const double carries = learning.Learn(node, in_all, nodes_);
   if (carries == 0) return;
+  // Its place may be a newcomer's, which it waits for (R40).
+  const bool settled = clock_.now() - record->table.Find(node)->place(0).granted >= kLongestFresh;
+  if (record->joint && !settled) return;
   record->slow_relays.Make().Judge(node, carries, record->table, nodes_, clock_.now());
 }
 

@@ -13,7 +13,7 @@ void Versions::Start(const ObjectId& id, ObjectRecord& record, Version version,
   record.version = version;
   ended_.Replace(id);
   record.gathers_until = kNever;
-  record.joint = false;
+  record.joint = record.by_arrival = false;
   record.putter = {};
   if (record.waits) {
     record.waits->loss = {};

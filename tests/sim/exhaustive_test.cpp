@@ -48,6 +48,21 @@ TEST(Exhaustive, ASlowLink) { ExpectSound({.slow_link = true}); }
 
 TEST(Exhaustive, ASlowLinkAndOneDeath) { ExpectSound({.deaths = 1, .slow_link = true}); }
 
+// The last reader may have been placed first: then the other one comes to stand before it (R40).
+TEST(Exhaustive, OtherObjectsTooFromAnyMomentOn) { ExpectSound({.joins = true}); }
+
+TEST(Exhaustive, OtherObjectsTooFromAnyMomentOnAndOneDeath) {
+  ExpectSound({.deaths = 1, .joins = true});
+}
+
+TEST(Exhaustive, OtherObjectsTooFromAnyMomentOnAndARestart) {
+  ExpectSound({.blocks = 1, .restarts = 1, .joins = true});
+}
+
+TEST(Exhaustive, OtherObjectsTooFromAnyMomentOnAmongFour) {
+  ExpectSound({.nodes = 4, .blocks = 1, .joins = true});
+}
+
 TEST(Exhaustive, TwoSites) { ExpectSound({.nodes = 4, .blocks = 1, .two_sites = true}); }
 
 // Whose readers want other objects, too; and of a sum, which may be recalled.

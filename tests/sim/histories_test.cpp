@@ -1,5 +1,5 @@
-// Random histories with deaths, lost sessions, restarts, other bytes, deletes, cancels, evictions
-// and subscriptions: no property may break. A failure prints the command that runs its history
+// Random histories with deaths, lost sessions, restarts, other bytes, deletes, cancels, evictions,
+// subscriptions and nodes that begin to fetch other objects, too: no property may break. A failure prints the command that runs its history
 // again.
 #include "testing/histories.h"
 
@@ -39,6 +39,7 @@ Options Draw(std::uint64_t seed) {
   options.cancels = up_to(3);
   options.evictions = up_to(4);
   options.subscriptions = up_to(2);
+  options.joins = up_to(3) / 2;
   if (up_to(3) == 0) options.room_bytes = 0;
   return options;
 }

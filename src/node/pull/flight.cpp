@@ -92,8 +92,8 @@ net::Task<bool> Flight::LocateObject() {
   window_given_ = false;
   given_.reset();
   leaves_ = false;
+  JoinIfSeveral();
   planner::FlightState::Effects effects;
-  if (data_plane_.gate().several(Now())) state_->Join();
   state_->Locate(effects, NextQuestion(), entry_->expectations().newest());
   context_.Note(Decided::kAsked, entry_->object);
   asked_at_ = NowSinceBoot();
@@ -106,10 +106,12 @@ net::Task<bool> Flight::LocateObject() {
 }
 
 net::Task<void> Flight::ReceiveAll() {
-  planner::FlightState::Effects effects;
-  if (data_plane_.gate().several(Now())) state_->Join();
-  if (!state_->receiving()) state_->Receive(Marks(), copy_->windowed(), Now(), effects);
-  Carry(effects);
+  JoinIfSeveral();
+  if (!state_->receiving()) {
+    planner::FlightState::Effects effects;
+    state_->Receive(Marks(), copy_->windowed(), Now(), effects);
+    Carry(effects);
+  }
   entry_->Changed();  // whoever follows the growing copy may start
   while (!interrupted()) {
     const StripeMarks marks = Marks();
@@ -122,6 +124,7 @@ net::Task<void> Flight::ReceiveAll() {
       over_ = true;
       break;
     }
+    JoinIfSeveral();
     ReportProgress(marks);
     KeepOrLendPlace(marks);
     const bool idle = granted_.empty() && !copy_->windowed();
@@ -229,6 +232,13 @@ void Flight::OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd
     std::erase(granted_, granted);
   }
   changed_.Notify();
+}
+
+void Flight::JoinIfSeveral() {
+  if (!data_plane_.gate().several(Now())) return;
+  planner::FlightState::Effects effects;
+  state_->Join(Marks(), effects);
+  Carry(effects);
 }
 
 void Flight::ReportProgress(const StripeMarks& marks) {

@@ -175,6 +175,8 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::string WhyFailed(const LaneEnd& end) const;
   std::string From(const GrantLanes& granted) const;
   void OnLaneEnd(const std::shared_ptr<GrantLanes>& granted, const LaneEnd& end);
+  // The shard hears once that this node fetches other objects, too.
+  void JoinIfSeveral();
   void ReportProgress(const StripeMarks& marks);
   void TellProgress(const StripeMarks& marks, Duration starved) const;
   StripeMarks Marks() const { return copy_ ? copy_->marks() : StripeMarks(); }

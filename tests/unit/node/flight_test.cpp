@@ -231,7 +231,7 @@ TEST_F(FlightTest, AWantTellsWhetherOtherObjectsAreFetchedToo) {
   node_.Hear(protocol::Located{other, kOlder, layout_, ""});
   EXPECT_THAT(node_.Says(), ElementsAre("want y jointly"));
   node_.Hear(GrantOf(1, left_, 0b11));
-  EXPECT_THAT(node_.Says(), ElementsAre("closed x done", "complete x"));
+  EXPECT_THAT(node_.Says(), ElementsAre("want x jointly", "closed x done", "complete x"));
   call->Cancel();
   node_.Turn();
   EXPECT_THAT(node_.Says(), ElementsAre("cancel want y", "gone y"));

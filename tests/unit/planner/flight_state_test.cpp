@@ -111,13 +111,11 @@ TEST_F(Flights, MemoryComesBeforeWant) {
   EXPECT_THAT(Decides(), ElementsAre("want from 0"));
 }
 
-TEST_F(Flights, EveryWantTellsOfOtherFetches) {
-  state_.Locate(decided_, kQuestion);
-  EXPECT_FALSE(state_.OpenLocate(0)->joint);
-  state_.On(LocatedAs(kFirst), decided_);
-  state_.Join();
-  state_.Receive(marks_, false, now_, decided_);
-  EXPECT_THAT(Decides(), ElementsAre("locate", "want from 0 beside others"));
+TEST_F(Flights, WhoFetchesOthersSaysSoAtOnceAndWithWhatItAsks) {
+  Wants();
+  EXPECT_FALSE(state_.OpenWant(marks_)->joint);
+  for (int i = 0; i < 2; ++i) state_.Join(marks_, decided_);
+  EXPECT_THAT(Decides(), ElementsAre("want from 0 beside others"));
   EXPECT_TRUE(state_.OpenWant(marks_)->joint);
   state_.Locate(decided_, kQuestion);
   EXPECT_TRUE(state_.OpenLocate(0)->joint) << "a question may be the Want (R63)";

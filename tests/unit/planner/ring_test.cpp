@@ -79,6 +79,36 @@ TEST_F(Ring, WhereEverybodyFetchesThisObjectAloneNobodyWaitsOrMoves) {
   Expect("C <- D", "B <- C");
 }
 
+// D and C stand by arrival when the shard hears that the order matters: C takes D's source and, once
+// C has said so, gives D what comes.
+TEST_F(Ring, WhoStandsByArrivalComesToStandByTheRing) {
+  AnotherJoins();
+  joint_ = false;
+  Want("D").Want("C");
+  Expect("D <- S", "C <- D");
+  const GrantId behind = NewestGrant("C");
+  joint_ = true;
+  After(milliseconds(30)).Progress("D", 2).Want("C", 1);
+  Expect("C <- S moved");
+  EXPECT_EQ(why_, MoveReason::kOrder);
+  Progress("D", 3);
+  Expect();  // D may depend on C only when C depends on D no more
+  Say("C",
+      GrantClosed{object_, VersionAt("C"), behind, Outcome::kAbandoned, Failure::kNone, Marks(1)});
+  Expect("D <- C moved");
+  Want("B");
+  Expect("B <- S", "C <- B moved");
+}
+
+TEST_F(Ring, WhoHasMoreThanHalfKeepsItsPlaceByArrival) {
+  AnotherJoins();
+  joint_ = false;
+  Want("D").Want("C").Ignore();
+  joint_ = true;
+  Progress("D", layout_.block_count() / 2 + 1).Want("C", 1);
+  Expect();
+}
+
 TEST_F(Ring, OneWhoFetchesOthersTooIsEnough) {
   AnotherJoins();
   Want("D");
@@ -213,6 +243,24 @@ TEST_F(Ring, WhoTookAPlaceKeepsItAsLongAsItsFormerHolderWould) {
   Want("D").Want("A").After(milliseconds(5)).After(milliseconds(600)).Want("C").Ignore();
   After(milliseconds(400)).Want("B");
   Expect("B <- A");
+}
+
+// Other objects use C's links, and D waits until C has as much.
+TEST_F(Ring, NobodyIsTakenForASlowRelayWhilePlacesMayChange) {
+  AnotherJoins();
+  Complete("S").Want("D").After(milliseconds(5));
+  for (int i = 1; i <= 8; ++i) After(milliseconds(50)).Progress("D", 10 * i);
+  Want("C");
+  Expect("D <- S", "C <- S", "D <- C moved");
+  std::uint32_t had = 0;
+  const auto flow = [&](int reports) {
+    for (int i = 0; i < reports; ++i) After(milliseconds(50)).Progress("C", ++had);
+  };
+  flow(10);
+  Expect();
+  flow(6);
+  Expect("D <- S moved", "C <- D moved");
+  EXPECT_EQ(why_, MoveReason::kSlow);
 }
 
 // Of an object that takes 3 ms a receiver soon has most.
