@@ -36,18 +36,17 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
   if (!nodes.MayDiffer()) return false;
   double least = nodes.link().bytes_per_second;
   double most = 0;
-  bool differ = false;
   const std::string* site = nullptr;
   for (const auto& [id, copy] : table.copies()) {
     const NodeRecord* node = nodes.Find(id);
     if (node == nullptr) continue;
-    differ |= site != nullptr && *site != node->info.site;
+    if (site != nullptr && *site != node->info.site) return true;
     site = &node->info.site;
     if (node->carries == 0) continue;
     least = most == 0 ? node->carries : std::min(least, node->carries);
     most = std::max(most, node->carries);
   }
-  differ |= alone && most > kAlike * least;
+  const bool differ = alone && most > kAlike * least;
   return differ && static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 
