@@ -5,9 +5,9 @@
 
 Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
-the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts; if all read it, over each way goes
-2 (n - 1) / n of the size. In an allgather each host asks for each object at a moment of its own; half of the objects go over each
-way, or, in one site, a host's time is divided by that of n - 1 objects over its link.
+the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts, and perhaps all read it. In an allgather each
+host asks for each object at a moment of its own; half of the objects go over each way, or, in one site, a host's time is divided
+by that of n - 1 objects over its link.
 """
 
 import argparse
@@ -62,8 +62,7 @@ class Case:
 
     def times(self):
         """How often the size goes over each way."""
-        hosts = len(self.rates)
-        return {"allreduce": 2 * (hosts - 1) / hosts, "allgather": hosts / 2}.get(self.job, 1)
+        return len(self.rates) / 2 if self.job == "allgather" else 1
 
     def worst(self, waited, whole):
         """waited: seconds of each receiver; whole: from the first question to the last receiver's end."""

@@ -1,6 +1,8 @@
 // ReducePlacement: when a reduction is by stripes, of what, and in which shape. See docs/protocol.md, R64
 // and R66.
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,12 +13,24 @@
 #include "planner/two_trees.h"
 
 namespace hoplite::planner {
+namespace {
+
+// A partial sum goes one way and the target the other: each way between two sites carries the object
+// once. A ring goes over both ways with nearly twice as much.
+bool AreOfTwoSites(const ReducePeers& peers, const std::vector<ReduceMember>& members) {
+  std::set<std::string> sites;
+  for (const ReduceMember& member : members) sites.insert(peers.SiteOf(member.node));
+  return sites.size() == 2;
+}
+
+}  // namespace
 
 // Of k sources that are ready. A tree is better while one is late: that takes the root, and all others
 // are folded when it comes.
 bool ReducePlacement::PlanStripes(bool two_trees) {
   if (sources_.ready().size() < wanted_) return false;
   std::vector<ReduceMember> members = InRingOrder(MembersOf(FirstReady(wanted_)));
+  if (AreOfTwoSites(peers_, members)) return false;
   AvoidBlocked(peers_, members);
   const std::optional<StripeShape> shape = ShapeFor(members.size(), two_trees);
   if (!shape || !MayFoldEachOther(peers_, members, *shape)) return false;
