@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/units.h"
@@ -91,8 +93,8 @@ Time Lookups::LinkIsFree(const ObjectRecord& record) const {
   return inline_pace_.AllowsFrom(record.inline_bytes->size(), clock_.now(), nodes_.link());
 }
 
-// In ring order from the producer, so that of many objects each node hands on as much as another,
-// and to the same few nodes (R39).
+// Site by site, and in ring order from the producer, so that of many objects each node hands on as
+// much as another, and to the same few nodes (R39).
 Lookups::Asked Lookups::AskedOf(const ObjectRecord& record) const {
   Asked asked;
   for (const Asking& one : record.waiting().locates) {
@@ -103,9 +105,23 @@ Lookups::Asked Lookups::AskedOf(const ObjectRecord& record) const {
       asked.first.push_back(one);
     }
   }
-  const auto next = std::ranges::upper_bound(asked.first, record.putter.node, {}, &Asking::node);
+  const NodeId producer = record.putter.node;
+  const auto next = std::ranges::upper_bound(asked.first, producer, {}, &Asking::node);
   std::ranges::rotate(asked.first, next);
+  if (nodes_.MayDiffer()) {
+    std::ranges::sort(asked.first, {}, [&](const Asking& one) {
+      return std::pair(std::string_view(nodes_.SiteOf(one.node)),
+                       Raw(one.node) - Raw(producer) - 1);
+    });
+  }
   return asked;
+}
+
+std::span<const Asking> Lookups::OfOneSite(std::span<const Asking> askers, std::size_t most) const {
+  const std::string& site = nodes_.SiteOf(askers.front().node);
+  const auto together = std::ranges::find_if(
+      askers, [&](const Asking& one) { return nodes_.SiteOf(one.node) != site; });
+  return askers.first(std::min<std::size_t>(together - askers.begin(), most));
 }
 
 void Lookups::GiveTo(NodeId node, const ObjectId& id, ObjectRecord& record,
@@ -120,7 +136,7 @@ void Lookups::GiveTo(NodeId node, const ObjectId& id, ObjectRecord& record,
 void Lookups::GiveTogether(std::span<const Asking> askers, const ObjectId& id,
                            ObjectRecord& record) {
   while (!askers.empty()) {
-    const auto together = askers.first(std::min(askers.size(), 1 + InlineObject::kMostOnward));
+    const auto together = OfOneSite(askers, 1 + InlineObject::kMostOnward);
     const Duration patience = Patience(record, together.size());
     GiveTo(together.front().node, id, record, AwaitAll(together.subspan(1), record, patience));
     askers = askers.subspan(together.size());
@@ -146,13 +162,17 @@ void Lookups::LetHolderGive(std::span<const Asking> askers, const ObjectId& id,
   const NodeId holder = record.putter.node;
   const Duration one = InlinePace::Takes(record.inline_bytes->size(), SlowLink());
   while (!askers.empty()) {
-    const auto together = askers.first(std::min(askers.size(), InlineObject::kMostOnward));
+    const auto together = OfOneSite(askers, InlineObject::kMostOnward);
+    askers = askers.subspan(together.size());
+    if (nodes_.SiteOf(together.front().node) != nodes_.SiteOf(holder)) {
+      GiveTogether(together, id, record);
+      continue;
+    }
     const Duration takes = std::bit_width(together.size()) * one;
     const Duration ahead = nodes_.NoteGives(holder, takes, clock_.now()) - clock_.now();
     GiveCopy give{.object = id, .version = record.version};
     give.onward = AwaitAll(together, record, kHolderPatience + 4 * ahead);
     post_.Send(holder, std::move(give));
-    askers = askers.subspan(together.size());
   }
 }
 

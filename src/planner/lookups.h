@@ -67,8 +67,12 @@ class Lookups {
   Time LinkIsFree(const ObjectRecord& record) const;
   void GiveTo(NodeId node, const ObjectId& id, ObjectRecord& record,
               std::vector<Onward> onward = {});
+  // The first of them: at most so many, all of one site.
+  std::span<const Asking> OfOneSite(std::span<const Asking> askers, std::size_t most) const;
+  // One of each site gets the list of the others there.
   void GiveTogether(std::span<const Asking> askers, const ObjectId& id, ObjectRecord& record);
   bool LeavesFromHolder(std::span<const Asking> askers, const ObjectRecord& record) const;
+  // To those of its own site.
   void LetHolderGive(std::span<const Asking> askers, const ObjectId& id, ObjectRecord& record);
   // Whatever was measured: a short burst says little of how fast a link carries many objects.
   LinkModel SlowLink() const;

@@ -68,6 +68,7 @@ Options DrawSmall(std::uint64_t seed) {
   options.stripes = 1;
   options.inline_limit_bytes = 64_KiB;
   options.full_link = true;
+  options.links.sites = static_cast<std::uint32_t>(1 + seed % 2);
   return options;
 }
 

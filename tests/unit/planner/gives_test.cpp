@@ -59,6 +59,19 @@ TEST_F(Gives, GoInRingOrderFromTheProducer) {
   Expect("R2: accepted v1", "R3: inline v1 for R5 S R1");
 }
 
+TEST_F(Gives, EnterEachSiteOnce) {
+  for (const char* node : {"E1", "E2", "E3"}) JoinAt(node, "east", 0).Locate(node);
+  FourWait().PutInline("S", kSize);
+  Expect("S: accepted v1", "R1: inline v1 for R2 R3 R4", "E1: inline v1 for E2 E3");
+}
+
+TEST_F(Gives, OfAHolderStayInItsSite) {
+  TheyWantMany();
+  for (const char* node : {"E1", "E2", "E3"}) JoinAt(node, "east", 0).Locate(node);
+  FourWait().PutInline("S", kSize);
+  Expect("S: accepted v1", "S: gives v1 for R1 R2 R3 R4", "E1: inline v1 for E2 E3");
+}
+
 TEST_F(Gives, GoToAllOverALinkThatCarriesThemInTwoMilliseconds) {
   Slow(4 * kSize / 0.002);
   FourWait().PutInline("S", kSize);
