@@ -18,6 +18,8 @@ class Kind:
     shard_descriptors: int | None = None
     memory: int | None = None  # of a node
     directory_rate: str | None = None  # of the shards' links; needs namespaces
+    rates: tuple[str, ...] = ()  # each second one node's link gets another of these; needs namespaces
+    sites: int = 1  # nodes stand in so many, in turn
     largest: int | None = None  # no larger objects
     apart: tuple[int, int] | None = None  # two nodes that can't connect to each other; needs namespaces
     loopback: bool = False  # all members are on one host, which half of the nodes call by another name
@@ -37,6 +39,7 @@ ALL = {kind.name: kind for kind in (
     Kind("pairs", apart=(1, 2)),
     Kind("many", own_plan=True),  # small objects, and a shard that is killed in the middle
     Kind("spelling", loopback=True),
+    Kind("links", rates=("20mbit", "50mbit", "100mbit"), sites=2, largest=4 * MIB),
     Kind("stopped", own_plan=True),  # a node is stopped under short deadlines of its workers
 )}
 PLAIN = ALL["plain"]

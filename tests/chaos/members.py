@@ -5,6 +5,7 @@ places.py has the hosts.
 """
 
 import collections
+import contextlib
 import json
 import os
 import resource
@@ -154,8 +155,9 @@ class Cluster:
         self._places = places.on_loopback() if shape.kind.loopback else places
         self._kind = shape.kind
         self._parted = False
+        self._links = contextlib.ExitStack()
         places = self._places
-        needs_links = shape.kind.directory_rate or shape.kind.apart
+        needs_links = shape.kind.directory_rate or shape.kind.apart or shape.kind.rates
         self.kind = "plain" if needs_links and places.why_loopback else shape.kind.name
         ports = [SHARD_PORT + index for index in range(shape.shards)]
         if places.why_loopback:
@@ -178,7 +180,8 @@ class Cluster:
         directory = self.directory
         if self._kind.loopback and number % 2:
             directory = directory.replace(Loopback.address, "localhost")
-        command = (self.hoplite, "node", *self._security.node, "--directory", directory, "--listen",
+        site = ("--site", f"site {number % self._kind.sites}") if self._kind.sites > 1 else ()
+        command = (self.hoplite, "node", *self._security.node, *site, "--directory", directory, "--listen",
                    f"{host.address}:{port}", "--socket", self.socket(number), "--memory", memory,
                    "--name", f"n{number}", *self._places.own_rate(), "--json")
         return Member(f"n{number}", host, command, self.folder / f"n{number}.log",
@@ -194,6 +197,7 @@ class Cluster:
         try:
             if self._kind.directory_rate:
                 self._places.reshape_shards(self._kind.directory_rate)
+            self._links.enter_context(self._places.changing_links(self._kind.rates))
             if self._kind.apart:
                 self._places.part(*self._kind.apart)
                 self._parted = True
@@ -208,6 +212,7 @@ class Cluster:
         for member in self.members():
             if member.process and member.alive():
                 member.kill()
+        self._links.close()
         if self._kind.directory_rate:
             self._places.reshape_shards(self._places.rate)
         if self._parted:

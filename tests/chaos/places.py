@@ -1,9 +1,13 @@
 """Where a lane's members run: in the namespaces of the benchmark's testbed, each with a link of its own, or, without
 root, on this machine's loopback; then nodes limit their own rates and no link can be cut."""
 
+import concurrent.futures
+import contextlib
 import os
 import pathlib
+import random
 import sys
+import threading
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "cluster"))
 import hosts  # noqa: E402
@@ -71,6 +75,29 @@ class Places:
             return
         for host in (self._bed.control, self._bed.hosts[self._nodes]):
             self._bed.reshape(host, rate)
+
+    @contextlib.contextmanager
+    def changing_links(self, rates):
+        """Each second the link of one node gets one of these rates, until the end; then all have the usual one."""
+        if not self._bed or not rates:
+            yield
+            return
+        nodes = self._bed.hosts[:self._nodes - 1]
+        ended = threading.Event()
+
+        def change():
+            while not ended.wait(1.0):
+                self._bed.reshape(random.choice(nodes), random.choice(rates))
+
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            changes = thread.submit(change)
+            try:
+                yield
+            finally:
+                ended.set()
+                changes.result()
+                for host in nodes:
+                    self._bed.reshape(host, self.rate)
 
     def own_rate(self):
         return [] if self._bed else ["--rate", self.rate]
