@@ -15,8 +15,8 @@
   killed WORKLOAD WAY STEPS STRIKE PID...   {"times":[...]}: as the workload's own; in the middle of step STRIKE, from
                                             0 on, these processes are killed
 
-WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; for calls also `ray_put`, where
-`ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
+WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; `transport`, Ray's own handles over the
+transport of hoplite.ray, for broadcasts and calls; for calls also `ray_put`, where `ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
 compared after the clock was read. A step of a workload is what examples/ray and examples/workloads say, on actors
 on all hosts but the first one.
 """
@@ -95,7 +95,15 @@ class ByHoplite:
         return hoplite.ray.reduce(handles).get(timeout=PATIENCE)
 
 
-WAYS = {"ray": PlainRay(), "hoplite": ByHoplite()}
+class ByTransport(PlainRay):
+    """Ray's own objects, whose bytes hoplite.ray carries."""
+
+    def put(self, array):
+        return ray.put(array, _tensor_transport="hoplite_numpy")
+
+
+WAYS = {"ray": PlainRay(), "hoplite": ByHoplite(), "transport": ByTransport()}
+PUTS = {"ray": lambda array: array, "ray_put": ray.put, "hoplite": hoplite.ray.put, "transport": WAYS["transport"].put}
 
 
 class Member:
@@ -136,8 +144,7 @@ class Member:
         times = []
         for _ in range(WARM_UP_CALLS + count):
             begin = time.monotonic_ns()
-            given = array if way == "ray" else ray.put(array) if way == "ray_put" else hoplite.ray.put(array)
-            times.append(ray.get(other.take.remote(given), timeout=PATIENCE) - begin)
+            times.append(ray.get(other.take.remote(PUTS[way](array)), timeout=PATIENCE) - begin)
         return times[WARM_UP_CALLS:]
 
     def take(self, given):
@@ -159,7 +166,7 @@ class Program:
         here = ray.get_runtime_context().get_node_id()
         others = sorted(node["NodeID"] for node in ray.nodes() if node["Alive"] and node["NodeID"] != here)
         self._hosts = [here, *others]
-        self._members = [actor(Member, host, rank) for rank, host in enumerate(self._hosts)]
+        self._members = [actor(Member, host, rank, enable_tensor_transport=True) for rank, host in enumerate(self._hosts)]
         self._started = {}  # actors of the workloads: processes that have learned or read already
         for way in WAYS:
             self.broadcast(way, 1 << 18)

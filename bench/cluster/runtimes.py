@@ -20,6 +20,7 @@ ROOT = HERE.parents[1]
 OURS, PLAIN, BARE = "hoplite", "ray", "bare stream"
 PYTHON, CPP = "python", "c++"
 BY_PUT = "ray, by ray.put"
+TRANSPORT = "transport"
 RATE = "100mbit"
 STORE = 384 * MIB  # of each Ray node and of each of ours: what the largest case needs, and its last round's
 LARGE_STORE = 768 * MIB  # for policies of 64 MiB, of which several are read at a time
@@ -110,6 +111,10 @@ class Way:
         self._program = program
         self._bed = None
 
+    def beside(self, name):
+        """In the same program."""
+        return Way(name, self._program)
+
     def start(self, bed):
         self._bed = bed
         self._program.start(bed)
@@ -118,8 +123,11 @@ class Way:
         self._program.stop()
 
     def run(self, operations):
-        answers = [self._ask(operation.kind, self.name, operation.size) for operation in operations]
-        return [Sample(answer["begins"], answer["ends"]) for answer in answers]
+        return [self.sample(operation) for operation in operations]
+
+    def sample(self, operation):
+        answer = self._ask(operation.kind, self.name, operation.size)
+        return Sample(answer["begins"], answer["ends"])
 
     def call_seconds(self, plan, name=None):
         """name: of another way that the program knows for them."""
@@ -181,28 +189,35 @@ class Runtimes:
         rows = {operation: Row(f"between actors, {operation.name}, {links}", "s", reference=BARE, goals=goals)
                 for operation, goals in self._transfer_goals().items()}
         calls = Row(f"{format_size(plan.small)} from actor to actor, {links}", "s", reference=PLAIN)
-        more = Row("what that takes longer by handles", "s",
-                   goals=plan.goals(Goal("at most 2 ms more than ray", OURS, 2e-3)))
+        more = Row("what that takes longer by handles, and a put and a call by hoplite's transport", "s",
+                   goals=plan.goals(*(Goal(f"at most 2 ms more than {name}", ours, 2e-3)
+                                      for name, ours in ((PLAIN, OURS), (BY_PUT, TRANSPORT)))))
         bare, (plain, ours) = self._peers.bare(), self._ways()
+        transport = ours.beside(TRANSPORT)
         with Testbed(plan.transfer_hosts, RATE) as bed, Rounds(bed, [bare, plain, ours], self._failures) as rounds:
             rounds.run(rows, self._repetitions)
             for _ in range(self._repetitions):
-                say("  calls of actors")
+                say("  broadcasts by Ray over hoplite's transport, calls of actors")
+                for operation in (one for one in rows if one.kind == "broadcast"):
+                    sample = rounds.guarded(transport, lambda: transport.sample(operation))
+                    rows[operation].add(TRANSPORT, sample and sample.seconds(operation.one_by_one))
                 calls.add(PLAIN, rounds.guarded(plain, lambda: plain.call_seconds(plan)))
                 calls.add(BY_PUT, rounds.guarded(plain, lambda: plain.call_seconds(plan, "ray_put")))
                 calls.add(OURS, rounds.guarded(ours, lambda: ours.call_seconds(plan)))
+                calls.add(TRANSPORT, rounds.guarded(transport, lambda: transport.call_seconds(plan)))
                 more.add(OURS, difference(calls, OURS, PLAIN))
+                more.add(TRANSPORT, difference(calls, TRANSPORT, BY_PUT))
         self.rows += [*rows.values(), calls, more]
 
     def _transfer_goals(self):
         """Operation -> its goals."""
         plan = self._plan
 
-        def hops(limit):
-            return plan.goals(Goal(f"at most {limit} x S/B", OURS, limit, against=BARE))
+        def hops(limit, *names):
+            return plan.goals(*(Goal(f"at most {limit} x S/B", name, limit, against=BARE) for name in names or [OURS]))
 
         return {
-            Operation("broadcast", plan.large): hops(1.10),
+            Operation("broadcast", plan.large): hops(1.10, OURS, TRANSPORT),
             Operation("reduce", plan.large): hops(1.20),
             Operation("allreduce", plan.large): hops(2.3),
             Operation("broadcast", plan.medium): plan.goals(Goal("faster than ray", OURS, 1.0, against=PLAIN)),

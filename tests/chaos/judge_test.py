@@ -115,7 +115,7 @@ class KindsTest(Judging):
 
     def test_other_spellings_and_slow_links_excuse_nothing(self):
         calls = (put(0), get(1))
-        for kind in ("plain", "slow", "spelling"):
+        for kind in ("plain", "slow", "spelling", "links"):
             for error in ("resource_exhausted: x", "unavailable: x", "timeout: x", "invalid_argument: x"):
                 self.assertIn("only", self.complaints_of(kind, calls, (ok(), failed(error))))
 
