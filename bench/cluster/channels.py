@@ -16,7 +16,7 @@ import time
 import hosts
 import numpy as np
 from bare import Bare
-from members import cluster
+from members import cluster, connected
 from operations import Operation, format_rate, format_size, parse_size
 from transfers import MIB
 
@@ -63,7 +63,8 @@ def main():
             bare.stop()
         print(f"{format_size(options.size)} in {options.arrays} arrays, of which {options.changed} % change, {options.hosts} hosts x "
               f"{format_rate(options.rate)}: S/B {1e3 * once:.0f} ms")
-        with (cluster(bed, options.programs / "hoplite", 4 * options.size + 64 * MIB, folder) as (first, *others),
+        with (cluster(bed, options.programs / "hoplite", 4 * options.size + 64 * MIB, folder) as nodes,
+              connected(nodes) as (first, *others),
               concurrent.futures.ThreadPoolExecutor(len(others)) as threads):
             publisher = first.channel("bench", keep=1, deltas=options.elements is not None)
             channels = [client.channel("bench") for client in others]

@@ -1,38 +1,58 @@
-"""A cluster for clients of this process: the directory at the testbed's control host, a node on each of the others."""
+"""A cluster on a testbed: the directory on the control host, a node on each of the others."""
 
 import contextlib
-import json
-import subprocess
+import dataclasses
+import pathlib
+import signal
 
-import hoplite
+from processes import Agent
+
+# Role -> what a member of it is told of its security.
+PLAIN = {"directory": ["--insecure"], "node": ["--insecure"]}
 
 
-def started(command):
-    """A member that says when it is ready, and what it said."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    return process, json.loads(process.stdout.readline())
+@dataclasses.dataclass(frozen=True)
+class Node:
+    pid: int
+    socket: pathlib.Path  # where its clients connect
 
 
 @contextlib.contextmanager
-def cluster(bed, program, memory, folder, words=lambda number: ()):
-    """One client of a node on each host; words: what else the node of that number is told."""
-    processes, clients = [], []
-    try:
-        directory, ready = started(bed.control.command(program, "directory", "--insecure",
-                                                       f"--listen={bed.control.address}:0", "--recovery-window=0",
-                                                       "--json"))
-        processes.append(directory)
+def cluster(bed, program, memory, folder, words=lambda number: (), security=PLAIN):
+    """The nodes, in the order of the hosts; processes.Failed if a member does not start.
+
+    program: `hoplite`; memory: bytes of each node; folder: of the sockets; words: what else the node of that number is told."""
+    with contextlib.ExitStack() as stack:
+        def start(host, role, *options):
+            command = host.command(program, role, f"--listen={host.address}:0", "--json", *security[role], *options)
+            return stack.enter_context(started(command))
+
+        _, ready = start(bed.control, "directory", "--recovery-window=0")
+        nodes = []
         for number, host in enumerate(bed.hosts):
-            socket = f"{folder}/{number}.sock"
-            node, _ = started(host.command(program, "node", "--insecure", f"--listen={host.address}:0",
-                                           f"--memory={memory}", f"--directory={ready['address']}", f"--socket={socket}", "--json",
-                                           *words(number)))
-            processes.append(node)
-            clients.append(hoplite.connect(socket))
-        yield clients
+            socket = pathlib.Path(folder, f"{number}.sock")
+            pid, _ = start(host, "node", f"--directory={ready['address']}", f"--name={host.name}", f"--memory={memory}",
+                           f"--socket={socket}", *words(number))
+            nodes.append(Node(pid, socket))
+        yield nodes
+
+
+@contextlib.contextmanager
+def started(command):
+    """The number of a member's process, and what it said when it was ready."""
+    member = Agent(command)
+    try:
+        ready = member.answer()
+        yield member.process.pid, ready  # `ip netns exec` has become the member
     finally:
-        for client in clients:
-            client.close()
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
+        member.signal(signal.SIGKILL)
+        member.close()
+
+
+@contextlib.contextmanager
+def connected(nodes):
+    """A client of each node, in this process."""
+    import hoplite  # noqa: PLC0415 - clusters whose clients are other programs need no package
+
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(hoplite.connect(str(node.socket))) for node in nodes]

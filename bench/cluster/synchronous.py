@@ -5,10 +5,10 @@ import contextlib
 import itertools
 import os
 import pathlib
-import shutil
 import statistics
 import tempfile
 
+from members import cluster
 from operations import Operation
 from processes import Agent, Failed
 from rounds import Rounds, say
@@ -41,15 +41,9 @@ class Ranks:
         if self._ranks:
             return
         with contextlib.ExitStack() as stack:
-            folder = pathlib.Path(tempfile.mkdtemp(prefix="sg", dir="/tmp"))  # a socket's path has little room
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            log = stack.enter_context((folder / "log").open("w"))
-            directory = self._member(stack, log, bed.control, "directory", "--insecure",
-                                     f"--listen={bed.control.address}:0", "--recovery-window=0")
-            for host in bed.hosts:
-                self._member(stack, log, host, "node", "--insecure", f"--listen={host.address}:0",
-                             f"--directory={directory['address']}", f"--socket={folder / host.name}", f"--memory={MEMORY}")
-            ranks = [self._rank(stack, host, folder) for host in bed.hosts]
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sg", dir="/tmp"))  # a socket's path has little room
+            nodes = stack.enter_context(cluster(bed, self._program, MEMORY, folder))
+            ranks = [stack.enter_context(contextlib.closing(self._rank(host, node))) for host, node in zip(bed.hosts, nodes)]
             port = next(PORTS)
             ask_all(ranks, JOINING, lambda number: ("join", number, len(ranks), bed.hosts[0].address, port))
             self._stack, self._ranks = stack.pop_all(), ranks
@@ -63,17 +57,10 @@ class Ranks:
         """The answers of all ranks."""
         return ask_all(self._ranks, TRAINING, lambda _: ("train", backend, model, steps))
 
-    def _member(self, stack, log, host, *words):
-        agent = Agent(host.command(self._program, *words, "--json"), log=log)
-        stack.callback(agent.close)
-        return agent.answer()
-
-    def _rank(self, stack, host, folder):
+    def _rank(self, host, node):
         path = os.pathsep.join(map(str, (self._package, ROOT / "examples" / "workloads")))
-        environment = {**os.environ, "PYTHONPATH": path, "GLOO_SOCKET_IFNAME": "eth0", "HOPLITE_SOCKET": str(folder / host.name)}
-        agent = Agent(host.command(self._python, HERE / "ddp_rank.py"), env=environment)
-        stack.callback(agent.close)
-        return agent
+        environment = {**os.environ, "PYTHONPATH": path, "GLOO_SOCKET_IFNAME": "eth0", "HOPLITE_SOCKET": str(node.socket)}
+        return Agent(host.command(self._python, HERE / "ddp_rank.py"), env=environment)
 
 
 def ask_all(agents, timeout, words):

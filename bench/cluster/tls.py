@@ -14,8 +14,7 @@ import tempfile
 import time
 
 import hosts
-import hoplite
-from members import started
+from members import PLAIN, cluster, connected
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MIB = 1 << 20
@@ -26,41 +25,31 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def security(way, folder):
-    """What a directory and a node are told."""
+    """Role -> what a member of it is told, as members.cluster takes it."""
     if way == "plain":
-        return ["--insecure"], ["--insecure"]
+        return PLAIN
     if way == "secret":
-        return [[f"--secret-file={folder}/secret"]] * 2
-    return [[f"--tls-ca={folder}/ca.pem", f"--tls-cert={folder}/{role}.pem", f"--tls-key={folder}/{role}.key"]
-            for role in ("directory", "node")]
+        return dict.fromkeys(PLAIN, [f"--secret-file={folder}/secret"])
+    return {role: [f"--tls-ca={folder}/ca.pem", f"--tls-cert={folder}/{role}.pem", f"--tls-key={folder}/{role}.key"]
+            for role in PLAIN}
 
 
 def make_files(program, folder):
     secret = pathlib.Path(folder, "secret")
     secret.touch(mode=0o600)
     secret.write_text(os.urandom(32).hex())
-    subprocess.run([program, "certs", folder, "--cluster=bench"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "certs", folder], check=True, stdout=subprocess.DEVNULL)
 
 
 class Pair:
-    """Two nodes with a directory beside them, which talk in one of the ways."""
+    """Two nodes which talk in one of the ways, and a client of each."""
 
-    def __init__(self, bed, program, memory, folder, way):
-        of_directory, of_node = security(way, folder)
-        common = ("--cluster=bench", "--json")
-        process, ready = started(bed.control.command(program, "directory", f"--listen={bed.control.address}:0", *common,
-                                                     "--recovery-window=0", *of_directory))
-        self._processes, self.clients = [process], []
-        for number, host in enumerate(bed.hosts):
-            socket = f"{folder}/{way}-{number}.sock"
-            node, _ = started(host.command(program, "node", f"--listen={host.address}:0", f"--memory={memory}",
-                                           f"--directory={ready['address']}", f"--socket={socket}", *common, *of_node))
-            self._processes.append(node)
-            self.clients.append(hoplite.connect(socket))
+    def __init__(self, nodes, clients):
+        self._nodes, self._clients = nodes, clients
 
     def get(self, size):
         """Seconds, and the processor's of both nodes."""
-        source, reader = self.clients
+        source, reader = self._clients
         id = source.put(bytes(size))
         before, begin = self._processor(), time.monotonic()
         reader.get(id, timeout=300)
@@ -69,33 +58,32 @@ class Pair:
         return found
 
     def put_and_get(self, value):
-        source, reader = self.clients
+        source, reader = self._clients
         begin = time.monotonic()
         reader.get(source.put(value), timeout=30)
         return time.monotonic() - begin
 
     def _processor(self):
-        # `ip netns exec` becomes the node.
-        stats = [pathlib.Path(f"/proc/{node.pid}/stat").read_text().rpartition(")")[2].split() for node in self._processes[1:]]
+        stats = [pathlib.Path(f"/proc/{node.pid}/stat").read_text().rpartition(")")[2].split() for node in self._nodes]
         return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICK
 
-    def close(self):
-        for client in self.clients:
-            client.close()
-        for process in reversed(self._processes):
-            process.kill()
-            process.wait()
+
+@contextlib.contextmanager
+def pair(bed, program, memory, folder, way):
+    place = folder / f"{way}-nodes"
+    place.mkdir()
+    with cluster(bed, program, memory, place, security=security(way, folder)) as nodes, connected(nodes) as clients:
+        yield Pair(nodes, clients)
 
 
 def measure(options, rate, size):
     program = options.programs / "hoplite"
     ways = ("plain", "secret", "certificates")
-    with tempfile.TemporaryDirectory() as folder, hosts.Testbed(2, rate) as bed, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as name, hosts.Testbed(2, rate) as bed, contextlib.ExitStack() as stack:
+        folder = pathlib.Path(name)
         make_files(program, folder)
-        pairs = {}
-        for way in ways:
-            pairs[way] = Pair(bed, program, size + size // 4 + 16 * MIB, folder, way)
-            stack.callback(pairs[way].close)
+        memory = size + size // 4 + 16 * MIB
+        pairs = {way: stack.enter_context(pair(bed, program, memory, folder, way)) for way in ways}
         gets, smalls = {way: [] for way in ways}, {way: [] for way in ways}
         for number in range(options.rounds + 1):
             for way in ways:

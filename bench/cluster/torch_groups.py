@@ -14,6 +14,7 @@ import tempfile
 
 import hosts
 from dask_arrays import bare_seconds
+from members import cluster
 from operations import format_rate, format_size
 from processes import Agent
 from transfers import KIB, MIB
@@ -27,32 +28,11 @@ CASES = [("broadcast", 16 * MIB, 1), ("allreduce", 16 * MIB, 1), ("allreduce", M
          ("allreduce", 4 * KIB, 20), ("barrier", 0, 20)]
 
 
-class Cluster:
-    """A directory beside the hosts, and a node on each."""
-
-    def __init__(self, bed, program, folder, stack):
-        self._stack, self._program, self._log = stack, program, stack.enter_context((folder / "log").open("w"))
-        self._folder = folder
-        directory = self._start(bed.control, "directory", "--insecure", f"--listen={bed.control.address}:0",
-                                "--recovery-window=0ms")
-        for host in bed.hosts:
-            self._start(host, "node", "--insecure", f"--listen={host.address}:0", f"--directory={directory['address']}",
-                        f"--name={host.name}", f"--socket={self.socket(host)}", "--memory=512MiB")
-
-    def socket(self, host):
-        return self._folder / host.name
-
-    def _start(self, host, *words):
-        agent = Agent(host.command(self._program, *words, "--json"), log=self._log)
-        self._stack.callback(agent.close)
-        return agent.answer()
-
-
-def start_ranks(bed, cluster, python, stack):
+def start_ranks(bed, nodes, python, package, stack):
     ranks = []
-    for host in bed.hosts:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "build/release/python"), "GLOO_SOCKET_IFNAME": "eth0",
-                       "HOPLITE_SOCKET": str(cluster.socket(host)), "PYTHONWARNINGS": "ignore"}
+    for host, node in zip(bed.hosts, nodes):
+        environment = {**os.environ, "PYTHONPATH": str(package), "GLOO_SOCKET_IFNAME": "eth0",
+                       "HOPLITE_SOCKET": str(node.socket), "PYTHONWARNINGS": "ignore"}
         ranks.append(Agent(host.command(python, HERE / "torch_driver.py"), env=environment))
         stack.callback(ranks[-1].close)
     for number, rank in enumerate(ranks):
@@ -90,8 +70,8 @@ def main():
     with tempfile.TemporaryDirectory() as name, hosts.Testbed(options.hosts, rate) as bed, contextlib.ExitStack() as stack:
         once = bare_seconds(bed, options.programs, 16 * MIB)
         print(f"{options.hosts} hosts x {format_rate(rate) if rate else 'unshaped'}: 16 MiB in {once:.3f} s", flush=True)
-        cluster = Cluster(bed, options.programs / "hoplite", pathlib.Path(name), stack)
-        ranks = start_ranks(bed, cluster, options.python.absolute(), stack)
+        nodes = stack.enter_context(cluster(bed, options.programs / "hoplite", 512 * MIB, name))
+        ranks = start_ranks(bed, nodes, options.python.absolute(), options.programs.absolute().parent / "python", stack)
         for kind, size, times in CASES:
             if not kind.startswith(options.only):
                 continue

@@ -217,14 +217,15 @@ def run_job(bed, case, clients, id, others):
 def run(options, case):
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
     from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
-    from members import cluster  # noqa: PLC0415
+    from members import cluster, connected  # noqa: PLC0415
 
     between = f"{case.between}mbit" if case.between else None
     with (tempfile.TemporaryDirectory() as folder,
           hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between) as bed):
         for host, rate in zip(bed.hosts, case.rates):
             bed.reshape(host, f"{rate}mbit")
-        with cluster(bed, options.programs / "hoplite", 16 * case.size, folder, case.words) as clients:
+        with (cluster(bed, options.programs / "hoplite", 16 * case.size, folder, case.words) as nodes,
+              connected(nodes) as clients):
             figures = []
             for number in range(options.rounds):
                 before = bed.crossed()
