@@ -28,9 +28,9 @@ WAYS = ("tcp", "hoplite")
 
 
 @contextlib.contextmanager
-def program(bed, way, python, folder):
+def program(bed, way, python, package, folder):
     """An agent (dask_driver.py) with a worker on each host, by that scheme."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "build/release/python"), str(folder)])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(folder)])}
     address = f"{way}://{bed.control.address}:{PORT + WAYS.index(way)}"
     shared = ["--protocol", way, "--no-dashboard"]
     agent = Agent(bed.control.command(python, HERE / "dask_driver.py", address, len(bed.hosts)), env=environment)
@@ -85,7 +85,8 @@ def main():
         (info / "entry_points.txt").write_text(ENTRY_POINT)
         once = bare_seconds(bed, options.programs, options.size)
         print(f"{format_size(options.size)}, {options.hosts} hosts x {format_rate(options.rate)}: S/B {once:.3f} s")
-        agents = {way: stack.enter_context(program(bed, way, options.python.absolute(), folder)) for way in WAYS}
+        package = options.programs.absolute().parent / "python"
+        agents = {way: stack.enter_context(program(bed, way, options.python.absolute(), package, folder)) for way in WAYS}
         for case in ("broadcast", "reduce"):
             times = {way: [] for way in WAYS}
             for _ in range(options.rounds):

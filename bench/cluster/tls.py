@@ -106,11 +106,13 @@ def main():
     parser = argparse.ArgumentParser(prog="tls.py", description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--smalls", type=int, default=200, help="of each way and round")
+    parser.add_argument("--only", default="", help="links whose rate begins with this")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     options = parser.parse_args()
     hosts.end_on_signals()
     for rate, size in LINKS:
-        measure(options, rate, size)
+        if (rate or "no limit").startswith(options.only):
+            measure(options, rate, size)
 
 
 if __name__ == "__main__":
