@@ -16,9 +16,9 @@
                                             0 on, these processes are killed
 
 WAY is how arrays travel: `ray`, plain Ray; `hoplite`, handles of hoplite.ray; `transport`, Ray's own handles over the
-transport of hoplite.ray, for broadcasts and calls; for calls also `ray_put`, where `ray` hands over the array itself. Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is
-compared after the clock was read. A step of a workload is what examples/ray and examples/workloads say, on actors
-on all hosts but the first one.
+transport of hoplite.ray, for broadcasts and calls; for calls also `ray_put`, where `ray` hands over the array itself.
+Moments are of CLOCK_MONOTONIC, which all hosts share. What an actor is given is compared after the clock was read.
+A step of a workload is what examples/ray and examples/workloads say, on actors on all hosts but the first one.
 """
 
 import itertools

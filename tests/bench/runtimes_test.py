@@ -163,7 +163,8 @@ class Cases(unittest.TestCase):
         found = reached(rows)
         self.assertEqual(set(found), {
             "at most 1.1 x S/B", "at most 1.2 x S/B", "at most 2.3 x S/B", "faster than ray", "at most 2 ms more than ray",
-            "at most 2 ms more than ray, by ray.put", "2.5 x as many a second as ray", "3.3 x as many a second as ray", "below 1 ms", "below 20 µs", "below 300 µs",
+            "at most 2 ms more than ray, by ray.put", "2.5 x as many a second as ray", "3.3 x as many a second as ray",
+            "below 1 ms", "below 20 µs", "below 300 µs",
             "no step longer than 1 s + twice the usual", "at most 1.05 x c++", "2.8 x as many a second as ray",
             "2.0 x as many a second as ray", "at most 40 %", "at least 120", "at least 90",
             "at most 1.05 x gloo", "at most 1.15 x gloo", "at most 1e-4"})
