@@ -117,28 +117,6 @@ TEST(Broadcast, NobodyWaitsForASlowNodeOfAForest) {
   EXPECT_LT(report.fast_seconds, 2 * report.bound_seconds);
 }
 
-// So many receivers would form a forest. Of an object that takes less than a move, too, one stream
-// crosses.
-TEST(Broadcast, TheWayToManyOfAnotherSiteIsUsedOnce) {
-  for (const std::uint64_t size : {1_MiB, 16_MiB}) {
-    Options options{.nodes = 32, .size_bytes = size, .bytes_per_second = 50'000'000};
-    options.links.sites = 2;
-    options.links.between_per_second = 12'500'000;
-    const Report report = Simulate(options);
-    EXPECT_EQ(report.completed, 31U);
-    const double way = static_cast<double>(size) / 12'500'000;
-    EXPECT_LT(report.seconds, 1.1 * way + 0.02) << report.replay;
-  }
-}
-
-TEST(Broadcast, ManyOfUnequalLinksGetWhatTheirOwnAllow) {
-  Options options{.nodes = 48, .bytes_per_second = 50'000'000};
-  for (std::uint32_t i = 0; i < options.nodes; ++i) {
-    options.links.bytes_per_second.push_back(50'000'000 >> (i % 4));
-  }
-  EXPECT_LT(Simulate(options).stretch, 1.3);
-}
-
 // The stream of the one that passes must end, and the next begin, before it can prove anything: that
 // takes six latencies until it is heard of.
 TEST(Broadcast, NobodyWaitsForASlowRelayBehindLongLinksEither) {
