@@ -69,6 +69,13 @@ TEST(UnequalLinks, WhoAsksFirstIsNotEverybodysRate) {
   EXPECT_LT(Worst(options, kStretch), 1.2);
 }
 
+TEST(UnequalLinks, OfThoseInOnePassTheFasterOnesComeFirst) {
+  Options options = Linked({200, 50, 100, 200, 100, 200});
+  options.size_bytes = 4_MiB;
+  options.spread = {};
+  EXPECT_LT(Played(options).stretch, 1.2);
+}
+
 TEST(UnequalLinks, ALinkThatFallsIsNotBelievedIn) {
   Options options = Linked(std::vector<std::uint64_t>(6, 200));
   options.apart = milliseconds(20);
