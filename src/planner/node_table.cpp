@@ -131,7 +131,7 @@ void NodeTable::Believe(NodeRecord& record, double bytes_per_second) {
 }
 
 bool NodeTable::MayDiffer() const {
-  return sites_.size() > 1 || (!rates_.empty() && *rates_.rbegin() > kAlike * *rates_.begin());
+  return HasSites() || (!rates_.empty() && *rates_.rbegin() > kAlike * *rates_.begin());
 }
 
 void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
@@ -156,6 +156,12 @@ void NodeTable::NoteSent(NodeId node, double bytes_per_second, bool all) {
 
 void NodeTable::NoteWay(const std::string& from, const std::string& to, double bytes_per_second) {
   ways_[{from, to}] = bytes_per_second;
+}
+
+double NodeTable::SlowestWay() const {
+  double slowest = 0;
+  for (const auto& [way, rate] : ways_) slowest = slowest == 0 ? rate : std::min(slowest, rate);
+  return slowest;
 }
 
 double NodeTable::RateOfWay(const std::string& from, const std::string& to) const {

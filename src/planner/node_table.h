@@ -82,6 +82,10 @@ class NodeTable {
   void NoteWay(const std::string& from, const std::string& to, double bytes_per_second);
   // Two members may have links or sites that differ.
   bool MayDiffer() const;
+  // Members stand in several sites.
+  bool HasSites() const { return sites_.size() > 1; }
+  // Of those that were measured; until one was: 0.
+  double SlowestWay() const;
   // 0: not known.
   double RateOfWay(const std::string& from, const std::string& to) const;
   // What should come to `node` if its source had bytes: what did before, else the most that came to

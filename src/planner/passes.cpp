@@ -38,7 +38,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool rings = record.joint || record.table.group_count() > 1;
   const Duration fresh = rings ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
   Forest forest(record.table);
-  if (HasLinksAlone(record) && knows_members && !by_rate)
+  if (MayFormForest(record) && knows_members)
     forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
   std::optional<Measured> unequal;
@@ -99,9 +99,14 @@ bool Passes::RatesCount(const ObjectRecord& record) const {
   return flows && Rates::Count(record.table, nodes_, HasLinksAlone(record));
 }
 
+// Also who of another site asks later would be a part of it.
+bool Passes::MayFormForest(const ObjectRecord& record) const {
+  return HasLinksAlone(record) && !nodes_.HasSites() && !RatesCount(record);
+}
+
 bool Passes::ManyMayCome(const ObjectRecord& record) const {
   if (record.table.forest()) return true;
-  if (!HasLinksAlone(record) || RatesCount(record) || nodes_.alive_count() == 0) return false;
+  if (!MayFormForest(record) || nodes_.alive_count() == 0) return false;
   return BestForest(nodes_.alive_count() - 1, record.table.layout(), LinkFor(record),
                     options_.forest_from) > 1;
 }

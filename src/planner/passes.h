@@ -44,6 +44,7 @@ class Passes {
  private:
   bool Gathers(const ObjectId& id, ObjectRecord& record);
   bool RatesCount(const ObjectRecord& record) const;
+  bool MayFormForest(const ObjectRecord& record) const;
   bool ManyMayCome(const ObjectRecord& record) const;
   bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;

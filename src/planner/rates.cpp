@@ -26,6 +26,11 @@ constexpr int kMessagesOfAMove = 6;
 // So long a FETCH may wait until its source is ahead; less than it is held (R7).
 constexpr double kCatchUpSeconds = 0.08;
 
+// Until a way between sites is measured it counts as of 100 Mbit/s.
+constexpr double kSlowWay = 12.5e6;
+
+double WayOr(double otherwise, double rate) { return rate > 0 ? rate : otherwise; }
+
 int Steps(double most, double rate) {
   return static_cast<int>(std::log(most / rate) / std::log(kAlike));
 }
@@ -36,18 +41,20 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
   if (!nodes.MayDiffer()) return false;
   double least = nodes.link().bytes_per_second;
   double most = 0;
+  bool apart = false;
   const std::string* site = nullptr;
   for (const auto& [id, copy] : table.copies()) {
     const NodeRecord* node = nodes.Find(id);
     if (node == nullptr) continue;
-    if (site != nullptr && *site != node->info.site) return true;
+    apart |= site != nullptr && *site != node->info.site;
     site = &node->info.site;
     if (node->carries == 0) continue;
     least = most == 0 ? node->carries : std::min(least, node->carries);
     most = std::max(most, node->carries);
   }
-  const bool differ = alone && most > kAlike * least;
-  return differ && static_cast<double>(table.layout().size_bytes) > kSaves * least;
+  if (!apart && (!alone || most <= kAlike * least)) return false;
+  if (apart) least = std::min(least, WayOr(kSlowWay, nodes.SlowestWay()));
+  return static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 
 Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples)
@@ -114,8 +121,7 @@ void Rates::Share(NodeId holder_id, const FlowSamples& samples) {
 
 double Rates::WayTo(const Node& receiver, const Node& holder) const {
   if (receiver.site == holder.site) return kNoLimit;
-  const double rate = ways_.at({holder.site, receiver.site});
-  return rate > 0 ? rate : kNoLimit;
+  return WayOr(kNoLimit, ways_.at({holder.site, receiver.site}));
 }
 
 double Rates::Spare(const Node& holder, NodeId receiver) const {

@@ -106,8 +106,7 @@ TEST(UnequalLinks, OneStreamEntersASite) {
   EXPECT_LT(Worst(options, kWhole), 1.3 * WaySeconds(options));
 }
 
-// So many receivers would form a forest. Of an object that takes less than a move, too, one stream
-// crosses.
+// So many receivers would form a forest.
 TEST(UnequalLinks, TheWayToManyOfAnotherSiteIsUsedOnce) {
   for (const std::uint64_t size : {1_MiB, 4_MiB}) {
     Options options = TwoSites(32);
@@ -116,6 +115,13 @@ TEST(UnequalLinks, TheWayToManyOfAnotherSiteIsUsedOnce) {
     EXPECT_EQ(report.completed, 31U);
     EXPECT_LT(report.seconds, 1.1 * WaySeconds(options) + 0.1) << report.replay;
   }
+}
+
+// What crosses in less than a move's time goes down a tree, whoever stands where.
+TEST(UnequalLinks, ASmallObjectKeepsItsTreeAcrossSites) {
+  Options options{.nodes = 100, .size_bytes = 64_KiB, .latency = milliseconds(1)};
+  options.links.sites = 2;
+  EXPECT_LT(Played(options).seconds, 10e-3);
 }
 
 TEST(UnequalLinks, ManyReceiversFormNoForest) {

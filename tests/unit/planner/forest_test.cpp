@@ -205,6 +205,20 @@ TEST_F(ForestTest, FewStandInALine) {
   EXPECT_EQ(Deepest(), 12U);
 }
 
+// One of another site has not asked yet, and would get each group over the way between.
+TEST_F(ForestTest, MembersOfSeveralSitesFormNone) {
+  Open(200);
+  state_->Apply({now_, NodeJoined{{NodeId{300}, "far", "x:1", "another site"}, 0}});
+  Say(300, InventoryEnd{});
+  WantFrom(2, 201);
+  Plan();
+  Plan(milliseconds(5));
+  for (const auto& [receiver, grants] : newest_) {
+    ASSERT_EQ(grants.size(), 1U);
+    EXPECT_EQ(grants.front().stripes, layout_.all_stripes());
+  }
+}
+
 TEST_F(ForestTest, TheFirstIsNotMovedWhenManyCome) {
   Open(200);
   WantFrom(2, 2);
