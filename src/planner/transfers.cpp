@@ -239,11 +239,15 @@ NodeId Transfers::HolderOutOfReach(const ObjectRecord& record, NodeId receiver) 
   return kNoNode;
 }
 
-// That has all, or gets more, so that it can give it something sooner or later.
+// That has all, or gets more, and not from the receiver, so that it can give it something sooner or
+// later.
 bool Transfers::HasSource(const ObjectRecord& record, NodeId receiver) const {
-  return std::ranges::any_of(record.table.copies(), [&](const auto& at) {
+  const CopyTable& table = record.table;
+  return std::ranges::any_of(table.copies(), [&](const auto& at) {
     const auto& [node, copy] = at;
-    const bool gives = copy.live && !copy.leaf && (copy.final() || copy.fed() != 0);
+    const StripeMask fed = copy.fed();
+    const bool gets_more = fed != 0 && table.DependsOn(node, receiver, fed) != fed;
+    const bool gives = copy.live && !copy.leaf && (copy.final() || gets_more);
     return gives && node != receiver && !apart_.Contains({receiver, node}, clock_.now());
   });
 }

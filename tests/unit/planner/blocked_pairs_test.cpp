@@ -84,6 +84,18 @@ TEST_F(OutOfReach, WhoeverGetsItAlreadyIsTheThird) {
   ExpectNotAmong("T: takes a copy v1");
 }
 
+// R was moved behind T (R40), and so is nobody whom T could wait for.
+TEST_F(OutOfReach, WhoGetsItFromTheReaderIsNoSource) {
+  joint_ = true;
+  layout_ = Layout::For(64 << 20, 1);
+  for (const char* node : {"S", "T", "R", "U"}) Join(node);
+  Put("S").Get("R").After(milliseconds(5)).Ignore();
+  Get("T");
+  ExpectAmong("R <- T moved");
+  Refused("T");
+  Expect("U: takes a copy v1");
+}
+
 TEST_F(OutOfReach, TheHolderIsTriedAgainAfterAPauseAndThenAnotherThirdIsAsked) {
   Begin();
   Join("U");
