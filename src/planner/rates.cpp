@@ -141,10 +141,7 @@ double Rates::Given(const Node& holder) const {
 
 double Rates::Expected(const Node& holder, NodeId receiver_id) const {
   const Node& receiver = of(receiver_id);
-  double passes = holder.needs_source ? holder.comes : kNoLimit;
-  // What the receiver leaves at the source that both have goes to the one that it goes behind.
-  const bool siblings = holder.source != kNoNode && holder.source == receiver.source;
-  if (siblings) passes = std::min(holder.wants, holder.comes + receiver.comes);
+  const double passes = holder.needs_source ? holder.comes : kNoLimit;
   return std::min({receiver.wants, Spare(holder, receiver_id), passes, WayTo(receiver, holder)});
 }
 
