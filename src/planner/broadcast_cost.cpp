@@ -29,8 +29,6 @@ constexpr double kSpacingHops = 4;
 
 double SendSeconds(double bytes, const LinkModel& link) { return bytes / link.bytes_per_second; }
 
-constexpr double kSlowLink = 1.25e7;
-
 // Into which so many receivers can be cut, each group with somebody who serves in it.
 std::uint64_t MostGroups(std::uint64_t receivers, const Layout& layout) {
   std::uint64_t most = 1;

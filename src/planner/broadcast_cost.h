@@ -10,7 +10,9 @@
 
 namespace hoplite::planner {
 
-// This link, but not a faster one than 100 Mbit/s: for waits, while nothing was measured. Too short a
+// What a link, or a way between sites, counts as while nothing was measured: 100 Mbit/s.
+constexpr double kSlowLink = 1.25e7;
+// This link, but not a faster one than that: for waits, while nothing was measured. Too short a
 // wait costs several nodes much more than too long a one costs one of them.
 LinkModel SlowIfGuessed(LinkModel link, bool guessed);
 

@@ -33,12 +33,15 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   if (rests && !due) return;
   const bool by_rate = RatesCount(record);
   if (rests && !by_rate) return;
-  if (Gathers(id, record)) return;
+  // Who of another site asks later would be a part of it, too.
+  const bool may_form_forest = HasLinksAlone(record) && !nodes_.HasSites() && !by_rate;
+  const bool many = record.table.forest() || (may_form_forest && ManyMayCome(record));
+  if (Gathers(id, record, many)) return;
   const bool knows_members = window_.KnowsMembers(nodes_);
   const bool rings = record.joint || record.table.group_count() > 1;
   const Duration fresh = rings ? FreshFor(record.table.layout(), LinkFor(record)) : Duration{0};
   Forest forest(record.table);
-  if (MayFormForest(record) && knows_members)
+  if (may_form_forest && knows_members)
     forest.CutIfItPays(LinkFor(record), nodes_.alive_count(), options_.forest_from);
   forest.DealHomes();
   std::optional<Measured> unequal;
@@ -55,7 +58,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (record.by_arrival) record.by_arrival = selector.PutInRingOrder();
-  if (ManyMayCome(record)) {
+  if (many || record.table.forest()) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
     record.gathers_until = clock_.now() + apart;
   }
@@ -78,10 +81,10 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
 // Who stands where in the line of one object alone makes no difference, but to who folds it; and of
 // very many those who are planned together stand behind few, those who are planned one by one behind
 // all before them.
-bool Passes::Gathers(const ObjectId& id, ObjectRecord& record) {
+bool Passes::Gathers(const ObjectId& id, ObjectRecord& record, bool many) {
   const Time now = clock_.now();
   if (record.gathers_until <= now || !record.table.whole()) return false;
-  const bool matters = record.joint || record.reduction || ManyMayCome(record);
+  const bool matters = record.joint || record.reduction || many;
   if (!matters || AllHaveAsked(record) || SomebodyLost(record.table)) {
     record.gathers_until = now;
   } else if (record.gathers_until == kNever) {
@@ -99,14 +102,8 @@ bool Passes::RatesCount(const ObjectRecord& record) const {
   return flows && Rates::Count(record.table, nodes_, HasLinksAlone(record));
 }
 
-// Also who of another site asks later would be a part of it.
-bool Passes::MayFormForest(const ObjectRecord& record) const {
-  return HasLinksAlone(record) && !nodes_.HasSites() && !RatesCount(record);
-}
-
 bool Passes::ManyMayCome(const ObjectRecord& record) const {
-  if (record.table.forest()) return true;
-  if (!MayFormForest(record) || nodes_.alive_count() == 0) return false;
+  if (nodes_.alive_count() == 0) return false;
   return BestForest(nodes_.alive_count() - 1, record.table.layout(), LinkFor(record),
                     options_.forest_from) > 1;
 }

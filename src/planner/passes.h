@@ -42,9 +42,8 @@ class Passes {
   void Run(const ObjectId& id, ObjectRecord& record);
 
  private:
-  bool Gathers(const ObjectId& id, ObjectRecord& record);
+  bool Gathers(const ObjectId& id, ObjectRecord& record, bool many);
   bool RatesCount(const ObjectRecord& record) const;
-  bool MayFormForest(const ObjectRecord& record) const;
   bool ManyMayCome(const ObjectRecord& record) const;
   bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "planner/broadcast_cost.h"
+
 namespace hoplite::planner {
 namespace {
 
@@ -25,9 +27,6 @@ constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
 // So long a FETCH may wait until its source is ahead; less than it is held (R7).
 constexpr double kCatchUpSeconds = 0.08;
-
-// Until a way between sites is measured it counts as of 100 Mbit/s.
-constexpr double kSlowWay = 12.5e6;
 
 double WayOr(double otherwise, double rate) { return rate > 0 ? rate : otherwise; }
 
@@ -53,7 +52,7 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
     most = std::max(most, node->carries);
   }
   if (!apart && (!alone || most <= kAlike * least)) return false;
-  if (apart) least = std::min(least, WayOr(kSlowWay, nodes.SlowestWay()));
+  if (apart) least = std::min(least, WayOr(kSlowLink, nodes.SlowestWay()));
   return static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 

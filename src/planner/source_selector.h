@@ -126,7 +126,7 @@ class SourceSelector {
   std::vector<NodeId> FreshLine() const;
   // The first source upstream that is none of them.
   NodeId HeadOf(NodeId receiver, const std::vector<NodeId>& line) const;
-  bool MoveBehind(NodeId receiver, NodeId source);
+  void MoveBehind(NodeId receiver, NodeId source);
   // It is ahead, or soon will be.
   bool MayFeed(NodeId receiver, NodeId source, StripeMask need) const;
   // One of its streams in each group.

@@ -110,13 +110,13 @@ NodeId SourceSelector::HeadOf(NodeId receiver, const std::vector<NodeId>& line) 
   return at;
 }
 
-bool SourceSelector::MoveBehind(NodeId receiver, NodeId source) {
+void SourceSelector::MoveBehind(NodeId receiver, NodeId source) {
   const OpenGrant& open = *FirstGrant(receiver);
   const Copy& copy = *table_.Find(receiver);
-  if (open.leaf || open.stripes != copy.fed() || copy.superseded()) return false;
-  if (table_.Find(source) == nullptr || !HasRoom(source, open.stripes, true)) return false;
-  if (Eligible(receiver, source, open.stripes, Ahead::kSoon) != open.stripes) return false;
-  return Move(receiver, {source, open.stripes}, MoveReason::kOrder);
+  if (open.leaf || open.stripes != copy.fed() || copy.superseded()) return;
+  if (table_.Find(source) == nullptr || !HasRoom(source, open.stripes, true)) return;
+  if (Eligible(receiver, source, open.stripes, Ahead::kSoon) != open.stripes) return;
+  Move(receiver, {source, open.stripes}, MoveReason::kOrder);
 }
 
 bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead) {
