@@ -4,10 +4,14 @@ Needs root. Everything that is made here is removed again when the block ends, a
 or Ctrl-C: the processes inside the namespaces first, then the namespaces and the bridge.
 """
 
+import contextlib
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
+
+import long_way
 
 BURST = "128kb"  # the token bucket: so much passes each link unshaped
 QUEUE = "8mb"  # long enough that no packet is dropped where two streams meet
@@ -62,17 +66,21 @@ class Testbed:
     """`with Testbed(4, "100mbit") as bed:` gives bed.hosts; rate None leaves the links unshaped.
 
     between: the rate of the way between two sites, in each direction. Hosts stand in them in turn; bed.control is in the first.
+    delay: seconds that each direction of that way takes.
     One more host, bed.control, has a link like the others and takes what belongs to no peer (a
     directory). Reachable from here as bed.gateway on bed.bridge, for launchers.
     """
 
-    def __init__(self, hosts, rate=None, between=None):
+    def __init__(self, hosts, rate=None, between=None, delay=0.0):
         if os.geteuid() != 0:
             raise PermissionError("network namespaces need root: run this with sudo")
         if not 1 <= hosts <= 200:
             raise ValueError(f"{hosts} hosts: between 1 and 200 fit into the testbed's network")
         self.rate = rate
         self.between = between
+        self.delay = delay
+        self._mtu = ("mtu", long_way.MTU) if delay else ()
+        self._held = contextlib.ExitStack()  # what ends with the block
         self._tag = f"hb{os.getpid() % 100000}"
         self._network = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
         self.bridge = f"{self._tag}br"
@@ -110,10 +118,14 @@ class Testbed:
     def _make_way(self):
         ip("link", "add", self._far, "type", "bridge")
         ip("link", "set", self._far, "up")
-        ip("link", "add", self._way[0], "type", "veth", "peer", "name", self._way[1])
+        if self.delay:
+            self._held.enter_context(long_way.LongWay(self._way, bytes_per_second(self.between), self.delay))
+        else:
+            ip("link", "add", self._way[0], "type", "veth", "peer", "name", self._way[1])
         for end, bridge in zip(self._way, (self.bridge, self._far)):
-            ip("link", "set", end, "master", bridge, "up")
-            shape(("tc",), end, self.between)
+            ip("link", "set", end, *self._mtu, "master", bridge, "up")
+            if not self.delay:
+                shape(("tc",), end, self.between)
 
     def crossed(self):
         """Bytes that went from the first site to the second, and back, so far."""
@@ -124,11 +136,11 @@ class Testbed:
     def _connect(self, host, bridge):
         ip("netns", "add", host.name)
         ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", host.name)
-        ip("link", "set", host.port, "master", bridge, "up")
+        ip("link", "set", host.port, *self._mtu, "master", bridge, "up")
         inside = ("-n", host.name)
         ip(*inside, "address", "add", f"{host.address}/24", "dev", "eth0")
         ip(*inside, "link", "set", "lo", "up")
-        ip(*inside, "link", "set", "eth0", "up")
+        ip(*inside, "link", "set", "eth0", *self._mtu, "up")
         call(*host.command("sysctl", "-qw", f"net.ipv4.tcp_congestion_control={CONGESTION_CONTROL}"))
         if self.rate:
             self.reshape(host, self.rate)
@@ -140,6 +152,7 @@ class Testbed:
         shape(("tc",), host.port, rate)  # what it receives
 
     def _remove(self):
+        self._held.close()
         for host in [*self.hosts, self.control]:
             host.kill()
             for words in (("link", "delete", host.port), ("netns", "delete", host.name)):
@@ -155,7 +168,13 @@ def call(*words):
 
 
 def ip(*words):
-    call("ip", *words)
+    call("ip", *map(str, words))
+
+
+def bytes_per_second(rate):
+    """Of words like "100mbit"."""
+    number, unit = re.fullmatch(r"([\d.]+)([kmg])bit", rate).groups()
+    return float(number) * {"k": 125, "m": 125_000, "g": 125_000_000}[unit]
 
 
 def shape(tc, device, rate):

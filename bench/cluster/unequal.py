@@ -7,7 +7,7 @@ Host 0 has the object. The others ask in the order of their numbers. A receiver'
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
 the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts, and perhaps all read it. In an allgather each
 host asks for each object at a moment of its own; half of the objects go over each way, or, in one site, a host's time is divided
-by that of n - 1 objects over its link.
+by that of n - 1 objects over its link. Round trips between sites that are far apart are no part of what a time is divided by.
 """
 
 import argparse
@@ -38,6 +38,7 @@ class Case:
     size: int = 16 * MIB
     apart: float = 0.02  # seconds from one question to the next
     between: int = 0  # the rate out of each of two sites, where hosts stand in turn; 0: one site
+    apart_ms: int = 0  # milliseconds from one site to the other and back; measured only
     falls: tuple = ()  # a host, when, and the rate of its link from then on
     dies: tuple = ()  # a host, and when; simulated only
     told: bool = True  # nodes say what their links carry
@@ -101,6 +102,11 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
         Case("8 hosts of 100 read 8 objects of 4 MiB, within 150 ms", (100,) * 8, size=4 * MIB, apart=0.15, job="allgather"),
         Case("the same, together", (100,) * 8, size=4 * MIB, apart=0.0, job="allgather"),
         Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
+FAR = [Case(f"two hosts, {there_and_back} ms there and back: 64 MiB", (400, 400), size=64 * MIB, between=100, apart_ms=there_and_back)
+       for there_and_back in (20, 100, 150, 300)]
+FAR += [Case("two sites of 4, 60 ms there and back: broadcast", SITES, between=100, apart_ms=60),
+        Case("the same: a sum of 8 that all read", SITES, between=100, apart_ms=60, job="allreduce"),
+        Case("the same: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, apart_ms=60, job="allgather")]
 SIMULATED = [*REAL,
              Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
              Case("two sites, the first one to cross has 50", (400, 50, *SITES[2:]), apart=0.005, between=100)]
@@ -221,7 +227,7 @@ def run(options, case):
 
     between = f"{case.between}mbit" if case.between else None
     with (tempfile.TemporaryDirectory() as folder,
-          hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between) as bed):
+          hosts.Testbed(len(case.rates), f"{max(case.rates)}mbit", between=between, delay=case.apart_ms / 2e3) as bed):
         for host, rate in zip(bed.hosts, case.rates):
             bed.reshape(host, f"{rate}mbit")
         with (cluster(bed, options.programs / "hoplite", 16 * case.size, folder, case.words) as nodes,
@@ -259,7 +265,7 @@ def main():
     import hosts  # noqa: PLC0415
 
     hosts.end_on_signals()
-    for case in REAL:
+    for case in REAL + FAR:
         if options.only in case.name:
             run(options, case)
 

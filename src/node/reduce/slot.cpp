@@ -89,7 +89,7 @@ void Slot::Measure(protocol::NodeEvent& event) const {
   if (progress == nullptr) return;
   if (output_) progress->marks = output_->marks();
   progress->bytes_per_second = data_plane_.credit().bytes_per_second();
-  progress->round_trip = data_plane_.round_trip().value();
+  progress->round_trip = data_plane_.round_trips().nearest();
 }
 
 void Slot::AppendInventory(std::vector<protocol::NodeEvent>& events) const {

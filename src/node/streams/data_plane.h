@@ -23,7 +23,7 @@
 #include "node/streams/connects.h"
 #include "node/streams/flight_gate.h"
 #include "node/streams/inbound_credit.h"
-#include "node/streams/round_trip.h"
+#include "node/streams/round_trips.h"
 
 namespace hoplite::node {
 
@@ -127,7 +127,7 @@ class DataPlane {
   DataLoop& LoopAt(std::size_t i) { return *loops_[i % loops_.size()]; }
   std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
-  RoundTrip& round_trip() { return round_trip_; }
+  RoundTrips& round_trips() { return round_trips_; }
   FlightGate& gate() { return gate_; }  // main loop only
   Connects& connects() { return connects_; }
   net::Identity identity() const { return identity_; }
@@ -145,7 +145,7 @@ class DataPlane {
   std::vector<std::unique_ptr<DataLoop>> loops_;
   std::unique_ptr<net::Listener> listener_;
   InboundCredit credit_;
-  RoundTrip round_trip_;
+  RoundTrips round_trips_;
   FlightGate gate_;
   Connects connects_;
   std::size_t next_loop_ = 0;  // main loop only

@@ -1,11 +1,15 @@
-// InboundCredit: how many bytes may be under way towards this node. Bounding them to about 100 ms
-// of its bandwidth is what keeps heartbeats and keep-alives prompt behind full links, and so what
-// makes detection of silent peers below a second honest (docs/protocol.md). Thread-safe.
+// InboundCredit: how many bytes may be under way towards this node: what the way to the source and
+// back holds, and a queue in front of this node. Bounding the queue to less than 100 ms of its
+// bandwidth is what keeps heartbeats and keep-alives prompt behind full links, and so what makes
+// detection of silent peers below a second honest (docs/protocol.md). Thread-safe.
 //
-// A stream may have as much under way as its own rate asks for, and as the mean of all that get
-// something: one whose source has bytes again, or whose neighbour has ended, grows at once into what
-// is free, though its credit comes late, behind this node's own data. If all that were slower than
-// the mean have bytes at once it is twice as much, for the moment until rates are known.
+// A stream's queue is the geometric mean of 256 KiB and of 100 ms of its rate: 46 ms at 100 Mbit/s. A
+// queue in proportion to the rate would leave a stream at whatever rate it has while its credit waits
+// behind as long a queue of the other direction; with the root there is one rate that lasts, and
+// streams of equal ways get equal rates. The rate is its own, or the mean of all that get something:
+// one whose source has bytes again, or whose neighbour has ended, grows at once into what is free. If
+// all that were slower than the mean have bytes at once it is more, for the moment until rates are
+// known.
 //
 // What the link carries is what all streams measured. The rate of one that ended stays in the sum as
 // free until others have grown by as much, or their samples show that they do not: the last stripe
@@ -14,9 +18,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "base/time.h"
 #include "base/units.h"
 
 namespace hoplite::node {
@@ -26,8 +32,12 @@ class InboundCredit {
   static constexpr std::uint64_t kTotalMax = 4_MiB;
   static constexpr std::uint64_t kBeforeSample = 256_KiB;
   static constexpr double kSeconds = 0.1;
-  // What a stream's new sample counts in its rate.
-  static constexpr double kNewSample = 0.3;
+
+  // What a sample of so long a time counts in a stream's rate: bytes come in bursts, so one of a
+  // moment counts little.
+  static double Weight(Duration elapsed, Duration way) {
+    return 1 - std::exp(-ToSeconds(elapsed) / (kSeconds + ToSeconds(way)));
+  }
 
   // One stream that receives.
   class Share {
@@ -40,19 +50,26 @@ class InboundCredit {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    // Bytes that this stream may have under way, given its rate (bytes per second; 0 = no sample
+    // Bytes that this stream may have in the queue, given its rate (bytes per second; 0 = no sample
     // yet) and the least that lets it move at all.
-    std::uint64_t Window(double rate, std::uint64_t least) const {
+    std::uint64_t Queue(double rate, std::uint64_t least) const {
       const auto streams = static_cast<std::uint64_t>(std::max(credit_.streams_.load(), 1));
-      const std::uint64_t floor = std::max(kBeforeSample / streams, least);
+      const std::uint64_t before_sample = kBeforeSample / streams;
+      const std::uint64_t floor = std::max(before_sample, least);
       const std::uint64_t ceiling = std::max(kTotalMax / streams, floor);
       const double fair = std::max(rate, Mean(rate));
-      return std::clamp(static_cast<std::uint64_t>(fair * kSeconds), floor, ceiling);
+      const double queue = std::sqrt(fair * kSeconds * static_cast<double>(before_sample));
+      return std::clamp(static_cast<std::uint64_t>(queue), floor, ceiling);
     }
 
-    // What it measured while its source had bytes to send; 0: nothing comes, others may have its
-    // part.
-    void SetRate(std::uint64_t bytes_per_second) {
+    // Bytes that it may have under way in all; `way`: the least round trip to its source.
+    std::uint64_t Window(double rate, Duration way, std::uint64_t least) const {
+      return Queue(rate, least) + static_cast<std::uint64_t>(rate * ToSeconds(way));
+    }
+
+    // What it measured while its source had bytes to send, and what the new sample counts in that;
+    // 0: nothing comes, others may have its part.
+    void SetRate(std::uint64_t bytes_per_second, double weight = 1) {
       const auto now = static_cast<std::int64_t>(bytes_per_second);
       const auto before = static_cast<std::int64_t>(std::exchange(rate_, bytes_per_second));
       const int flowing = credit_.flowing_ += int{now > 0} - int{before > 0};
@@ -63,8 +80,7 @@ class InboundCredit {
         credit_.free_ += before;
       } else {
         const std::int64_t free = std::max<std::int64_t>(credit_.free_, 0);
-        const auto taken =
-            static_cast<std::int64_t>(kNewSample * static_cast<double>(free)) / flowing;
+        const auto taken = static_cast<std::int64_t>(weight * static_cast<double>(free)) / flowing;
         credit_.free_ -= std::clamp<std::int64_t>(now - before, before > 0 ? taken : 0, free);
         credit_.last_ = credit_.Sum();
       }

@@ -68,9 +68,9 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   connection_ = *connected;
   const OpenStream open(data_loop_, connection_->stream);
   if (stopped_) co_return Failed(Failure::kNone, "stopped");
+  way_ = data_plane_.round_trips().Note(grant_.source.address, connection_->stream->round_trip());
   const auto asked = co_await SendFetch();
   if (!asked) co_return Failed(Failure::kBroken, asked.error().message);
-  data_plane_.round_trip().Note(connection_->stream->round_trip());
   context_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
   LaneEnd end = co_await ReceiveFrames();
   if (end.outcome != Outcome::kDone) connection_->stream->Close();
@@ -170,7 +170,9 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
       ++verified;
     }
     sink_->Flush(data.stripe);
-    if (credit_limit_ - received_ < Window() / 2) upkeep_.Notify();
+    // A newcomer's bytes come in bursts: with later credit it would use less of it than who is
+    // there already.
+    if (received_ + Window() > credit_limit_ + Queue() / 4) upkeep_.Notify();
   }
   co_return std::nullopt;
 }
@@ -247,9 +249,16 @@ net::Task<void> ReceiveLane::StopUpkeep(bool say_done) {
   co_await upkeep_ended_.Wait();
 }
 
+std::uint64_t ReceiveLane::Queue() const {
+  return share_->Queue(static_cast<double>(rate_.load()), LeastQueue());
+}
+
 std::uint64_t ReceiveLane::Window() const {
-  return share_->Window(static_cast<double>(rate_.load()),
-                        2 * std::uint64_t{sink_->layout().block_bytes});
+  return share_->Window(static_cast<double>(rate_.load()), way_, LeastQueue());
+}
+
+std::uint64_t ReceiveLane::LeastQueue() const {
+  return 2 * std::uint64_t{sink_->layout().block_bytes};
 }
 
 // A sample counts only while the source had bytes to send.
@@ -262,9 +271,9 @@ void ReceiveLane::Sample(Time now) {
   if (starved_ms_ == 0 && received > sampled_bytes_) {
     const double sample = static_cast<double>(received - sampled_bytes_) / ToSeconds(elapsed);
     const double before = static_cast<double>(rate_.load());
-    const double change = before == 0 ? sample : InboundCredit::kNewSample * (sample - before);
-    rate_ = static_cast<std::uint64_t>(before + change);
-    share_->SetRate(rate_);
+    const double weight = before == 0 ? 1 : InboundCredit::Weight(elapsed, way_);
+    rate_ = static_cast<std::uint64_t>(before + weight * (sample - before));
+    share_->SetRate(rate_, weight);
   } else if (received == sampled_bytes_ && elapsed >= kIdle) {
     share_->SetRate(0);
   }

@@ -64,7 +64,9 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   std::optional<LaneEnd> OnEnd(const wire::End& end);  // none: other stripes go on
   net::Task<void> Upkeep();
   net::Task<void> StopUpkeep(bool say_done);
-  std::uint64_t Window() const;
+  std::uint64_t Queue() const;   // bytes of the window that may wait in front of this node
+  std::uint64_t Window() const;  // bytes that may be under way
+  std::uint64_t LeastQueue() const;
   void Sample(Time now);
   LaneEnd Failed(protocol::Failure failure, std::string why) const;
 
@@ -85,6 +87,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   // On the data loop.
   net::ConnectionPtr connection_;
   std::optional<InboundCredit::Share> share_;
+  Duration way_{};  // the least round trip to the source
   std::uint64_t credit_limit_ = 0;
   StripeMask ended_ = 0;  // END(final) came
   net::Signal room_;      // for more bytes

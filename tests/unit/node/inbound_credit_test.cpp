@@ -1,5 +1,7 @@
 #include "node/streams/inbound_credit.h"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -7,15 +9,23 @@
 namespace hoplite::node {
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr std::uint64_t kRate = 20'000'000;
 constexpr std::uint64_t kLeast = 32 * 1024;
-constexpr std::uint64_t kBound = kRate / 10;  // 100 ms
+
+// The geometric mean of 100 ms of the rate and of its part of 256 KiB.
+std::uint64_t QueueAt(std::uint64_t rate, double streams) {
+  return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(rate) * InboundCredit::kSeconds *
+                                              static_cast<double>(InboundCredit::kBeforeSample) /
+                                              streams));
+}
 
 TEST(InboundCredit, OneStreamHasAllOfIt) {
   InboundCredit credit;
   InboundCredit::Share share(credit);
   share.SetRate(kRate);
-  EXPECT_EQ(share.Window(kRate, kLeast), kBound);
+  EXPECT_EQ(share.Queue(kRate, kLeast), QueueAt(kRate, 1));
   EXPECT_EQ(credit.bytes_per_second(), kRate);
 }
 
@@ -25,8 +35,8 @@ TEST(InboundCredit, EachHasWhatItsRateAsksForAndAtLeastTheMean) {
   InboundCredit::Share slow(credit);
   fast.SetRate(kRate / 4 * 3);
   slow.SetRate(kRate / 4);
-  EXPECT_EQ(fast.Window(kRate / 4 * 3, kLeast), kBound / 4 * 3);
-  EXPECT_EQ(slow.Window(kRate / 4, kLeast), kBound / 2);
+  EXPECT_EQ(fast.Queue(kRate / 4 * 3, kLeast), QueueAt(kRate / 4 * 3, 2));
+  EXPECT_EQ(slow.Queue(kRate / 4, kLeast), QueueAt(kRate / 2, 2));
 }
 
 // Else what is left, once the others end, is as slow as it was beside them.
@@ -36,11 +46,66 @@ TEST(InboundCredit, ASlowStreamHasRoomToGrow) {
   std::optional<InboundCredit::Share> ends(std::in_place, credit);
   stays.SetRate(kRate / 10);
   ends->SetRate(kRate / 10 * 9);
-  const std::uint64_t before = stays.Window(kRate / 10, kLeast);
-  EXPECT_EQ(before, kBound / 2);
+  EXPECT_EQ(stays.Queue(kRate / 10, kLeast), QueueAt(kRate / 2, 2));
   ends->SetRate(0);          // its source has nothing
   stays.SetRate(kRate / 2);  // what that brings
-  EXPECT_EQ(stays.Window(kRate / 2, kLeast), kBound / 2);
+  EXPECT_EQ(stays.Queue(kRate / 2, kLeast), QueueAt(kRate / 2, 2));
+}
+
+// The queue stays below 100 ms of any link from 21 Mbit/s on, whose 100 ms are 256 KiB.
+TEST(InboundCredit, TheQueueIsShort) {
+  for (std::uint64_t rate = 2'700'000; rate < 20'000'000'000; rate *= 2) {
+    InboundCredit credit;
+    InboundCredit::Share share(credit);
+    share.SetRate(rate);
+    EXPECT_LT(share.Queue(static_cast<double>(rate), kLeast), rate / 10) << rate;
+  }
+}
+
+// What a round trip brings is measured and becomes the next window.
+TEST(InboundCredit, AWayFillsHoweverLongItIs) {
+  InboundCredit credit;
+  InboundCredit::Share share(credit);
+  for (const auto way :
+       {milliseconds(1), milliseconds(100), milliseconds(150), milliseconds(300)}) {
+    double rate = 0;
+    for (int round = 0; round < 30; ++round) {
+      const auto window = static_cast<double>(share.Window(rate, way, kLeast));
+      rate = std::min<double>(window / ToSeconds(way), kRate);
+    }
+    EXPECT_EQ(rate, kRate) << way.count() << " ms";
+  }
+}
+
+// The credit of each direction waits behind the other's bytes. All that is under way circulates in
+// the time that the larger window takes over its link.
+TEST(InboundCredit, WhoComesWhileTheOtherDirectionIsFullGetsItsLink) {
+  InboundCredit here;
+  InboundCredit there;
+  InboundCredit::Share first(here);
+  InboundCredit::Share second(there);
+  double first_rate = kRate;
+  double second_rate = 0;
+  for (int round = 0; round < 30; ++round) {
+    const auto first_window = static_cast<double>(first.Window(first_rate, Duration{0}, kLeast));
+    const auto second_window = static_cast<double>(second.Window(second_rate, Duration{0}, kLeast));
+    const double loop = std::max(first_window, second_window) / kRate;
+    first_rate = first_window / loop;
+    second_rate = second_window / loop;
+  }
+  EXPECT_NEAR(first_rate, kRate, kRate / 100.);
+  EXPECT_NEAR(second_rate, kRate, kRate / 100.);
+}
+
+// A burst is faster than the link to whoever watches for a moment.
+TEST(InboundCredit, ASampleCountsByItsTime) {
+  double rate = 0;
+  for (int i = 0; i < 20; ++i) {  // all bytes of 100 ms come within 10
+    rate += InboundCredit::Weight(milliseconds(10), milliseconds(100)) * (10. * kRate - rate);
+    rate += InboundCredit::Weight(milliseconds(90), milliseconds(100)) * (0 - rate);
+  }
+  EXPECT_LT(rate, kRate);
+  EXPECT_NEAR(InboundCredit::Weight(milliseconds(100), Duration{0}), 0.63, 0.01);
 }
 
 TEST(InboundCredit, TheRestOfAnObjectDoesNotMakeTheLinkSlower) {
@@ -51,7 +116,7 @@ TEST(InboundCredit, TheRestOfAnObjectDoesNotMakeTheLinkSlower) {
   stays.SetRate(kRate / 2);
   ends.reset();
   EXPECT_EQ(credit.bytes_per_second(), kRate);
-  stays.SetRate(kRate / 20 * 13);  // a sample of the whole link counts 0.3
+  stays.SetRate(kRate / 20 * 13, 0.3);  // a sample of the whole link
   EXPECT_EQ(credit.bytes_per_second(), kRate);
   stays.SetRate(0);
   EXPECT_EQ(credit.bytes_per_second(), kRate);
@@ -64,7 +129,7 @@ TEST(InboundCredit, WhatNobodyTakesUpIsForgotten) {
   ends->SetRate(kRate / 2);
   stays.SetRate(kRate / 2);
   ends.reset();
-  for (int i = 0; i < 20; ++i) stays.SetRate(kRate / 2);
+  for (int i = 0; i < 20; ++i) stays.SetRate(kRate / 2, 0.3);
   EXPECT_NEAR(static_cast<double>(credit.bytes_per_second()), kRate / 2., kRate / 100.);
 }
 
@@ -85,8 +150,8 @@ TEST(InboundCredit, WhoHasNoSampleYetGetsTheMean) {
   InboundCredit::Share known(credit);
   InboundCredit::Share fresh(credit);
   known.SetRate(kRate);
-  EXPECT_EQ(fresh.Window(0, kLeast), kBound / 2);
-  EXPECT_EQ(InboundCredit::Share(credit).Window(0, kBound), kBound) << "the least that moves it";
+  EXPECT_EQ(fresh.Queue(0, kLeast), QueueAt(kRate / 2, 2));
+  EXPECT_EQ(InboundCredit::Share(credit).Queue(0, kRate), kRate) << "the least that moves it";
 }
 
 }  // namespace
