@@ -21,12 +21,27 @@ constexpr std::uint64_t kSomeStripesFrom = 256_KiB;
 constexpr std::uint32_t kSomeStripes = 16;
 constexpr std::uint64_t kManyStripesFrom = 4_MiB;
 constexpr std::uint32_t kLeastRun = 16_KiB;  // what travels in one piece, where it is there
+// What a frame costs is little beside what it carries from here on.
+constexpr std::uint32_t kGoodRun = 64_KiB;
 constexpr std::uint32_t kMaxRun = 1_MiB;
 constexpr std::uint64_t kMaxObject = std::uint64_t{1} << 46;
 
 std::uint32_t StripesFor(std::uint64_t size_bytes) {
   if (size_bytes < kSomeStripesFrom) return 1;
   return size_bytes < kManyStripesFrom ? kSomeStripes : kMaxStripes;
+}
+
+// Stripes stay equally long: of several nodes that make whole ones none ends after the others. Many
+// stripes keep some runs each, so that they end together: an allreduce commits each that ends alone.
+std::uint32_t LengthenedRun(const Layout& layout) {
+  const std::uint64_t least_runs = layout.stripe_count > kSomeStripes ? 4 : 1;
+  const auto allows = [&](std::uint64_t run) {
+    const std::uint64_t round = run * layout.stripe_count;
+    return layout.size_bytes % round == 0 && layout.size_bytes >= least_runs * round;
+  };
+  std::uint32_t run = layout.run_bytes;
+  while (run < kGoodRun && allows(2 * std::uint64_t{run})) run *= 2;
+  return run;
 }
 
 // How many blocks each stripe has. Divides once for all of them: a shard looks at the marks of every
@@ -71,6 +86,7 @@ Layout Layout::For(std::uint64_t size_bytes, std::uint32_t stripe_count) {
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastRun, kMaxRun));
   layout.run_bytes = std::max(layout.run_bytes, layout.block_bytes);
   layout.stripe_count = stripe_count != 0 ? stripe_count : StripesFor(size_bytes);
+  layout.run_bytes = LengthenedRun(layout);
   return layout;
 }
 

@@ -31,10 +31,32 @@ TEST(Layout, EachStripeHasARunAtLeast) {
 }
 
 TEST(Layout, TheSmallestUseSmallerBlocksInPiecesOfTheSameSize) {
-  const Layout layout = Layout::For(1_MiB - 1);
+  const Layout layout = Layout::For(1_MiB - 16_KiB);
   EXPECT_EQ(layout.block_bytes, 4_KiB);
-  EXPECT_EQ(layout.run_bytes, Layout::For(1_MiB).run_bytes);
+  EXPECT_EQ(layout.run_bytes, Layout::For(1_MiB + 16_KiB).run_bytes);
   EXPECT_TRUE(layout.Validate());
+}
+
+TEST(Layout, RunsAreLongWhereStripesStayEquallyLong) {
+  for (const std::uint64_t size : {64_KiB, 1_MiB, 3_MiB, 16_MiB, 60_MiB}) {
+    const Layout layout = Layout::For(size);
+    EXPECT_EQ(layout.run_bytes, 64_KiB) << size;
+    EXPECT_EQ(layout.stripe_block_count(0), layout.stripe_block_count(layout.stripe_count - 1));
+    EXPECT_TRUE(layout.Validate()) << size;
+  }
+  EXPECT_EQ(Layout::For(512_KiB).run_bytes, 32_KiB);
+  EXPECT_EQ(Layout::For(18_MiB).run_bytes, 32_KiB);
+}
+
+TEST(Layout, EachOfManyStripesHasSomeRuns) {
+  EXPECT_EQ(Layout::For(4_MiB).run_bytes, 16_KiB);
+  EXPECT_EQ(Layout::For(8_MiB).run_bytes, 32_KiB);
+}
+
+TEST(Layout, RunsAreNotLongerThanEqualShares) {
+  const Layout layout = Layout::For(9_MiB);
+  EXPECT_EQ(layout.run_bytes, 16_KiB);
+  EXPECT_EQ(layout.stripe_block_count(0), layout.stripe_block_count(63));
 }
 
 TEST(Layout, LargeObjectsUseLargeBlocks) {
