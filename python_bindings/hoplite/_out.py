@@ -157,10 +157,10 @@ class Room:
 
 
 def _require_apart(rooms: Iterable[Room]) -> None:
-    by_place = sorted((room for room in rooms if room.places()), key=lambda room: room.places()[0])
-    for one, next in pairwise(by_place):
-        if next.places()[0] <= one.places()[-1]:
-            first, second = sorted((one.name, next.name), key=lambda name: (len(name), name))
+    taken = [(places.start, places.stop, room.name) for room in rooms if (places := room.places())]
+    for (_, end, one), (begin, _, next) in pairwise(sorted(taken)):
+        if begin < end:
+            first, second = sorted((one, next), key=lambda name: (len(name), name))
             raise InvalidArgumentError(f"{second} has memory in common with {first}")
 
 
