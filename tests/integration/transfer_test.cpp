@@ -1,8 +1,11 @@
 // Objects between real nodes over TCP on the loopback, with the directory in the same process.
+#include <atomic>
 #include <cstring>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -61,6 +64,66 @@ TEST(Transfer, ADeadlineGivesAnErrorThatSaysWhatIsMissing) {
     const auto view = cluster.client(0).Get(id, {.timeout = 50ms});
     EXPECT_TRUE(!view && view.error().code == ErrorCode::kTimeout);
     return !view && view.error().message.find("it does not exist") != std::string::npos;
+  }));
+}
+
+// Counts what is connected.
+class CountingTransport final : public net::Transport {
+ public:
+  using Count = std::shared_ptr<std::atomic<int>>;
+  CountingTransport(std::unique_ptr<net::Transport> inner, Count connects)
+      : inner_(std::move(inner)), connects_(std::move(connects)) {}
+
+  Result<std::unique_ptr<net::Listener>> Listen(
+      const std::string& address, std::function<void(net::StreamPtr)> on_accept) override {
+    return inner_->Listen(address, std::move(on_accept));
+  }
+  net::Task<Result<net::StreamPtr>> Connect(std::string address, Duration timeout) override {
+    ++*connects_;
+    return inner_->Connect(std::move(address), timeout);
+  }
+
+ private:
+  const std::unique_ptr<net::Transport> inner_;
+  const Count connects_;
+};
+
+// Gets of so many objects of which none ends before each has begun.
+void FetchTogether(Cluster& cluster, int objects) {
+  auto putter = cluster.client(0);
+  auto getter = cluster.client(1);
+  std::vector<Draft> drafts;
+  std::vector<Reader> readers;
+  for (int i = 0; i < objects; ++i) {
+    auto draft = putter.Create(ObjectId::Random(), 128_KiB);
+    ASSERT_TRUE(draft) << draft.error().ToString();
+    ASSERT_TRUE(draft->Advance(64_KiB));
+    drafts.push_back(*std::move(draft));
+    auto reader = getter.Open(drafts.back().id(), kSoon);
+    ASSERT_TRUE(reader) << reader.error().ToString();
+    readers.push_back(*std::move(reader));
+  }
+  for (Reader& reader : readers) ASSERT_TRUE(reader.WaitFor(64_KiB, 60s));
+  for (Draft& draft : drafts) ASSERT_TRUE(draft.Seal(60s));
+  for (Reader& reader : readers) {
+    ASSERT_TRUE(reader.WaitFor(128_KiB, 60s));
+    ASSERT_TRUE(putter.Delete(reader.id()));
+  }
+}
+
+// The first time, and as long as a connection of the time before is not given back yet.
+TEST(Transfer, ManyObjectsAtOnceNeedNoNewConnectionsTheNextTime) {
+  const auto connects = std::make_shared<std::atomic<int>>(0);
+  Cluster cluster({.nodes = 2, .between = [connects](std::unique_ptr<net::Transport> inner) {
+                     return std::make_unique<CountingTransport>(std::move(inner), connects);
+                   }});
+  constexpr int kObjects = 40;
+  ASSERT_NO_FATAL_FAILURE(FetchTogether(cluster, kObjects));
+  EXPECT_GE(*connects, kObjects);
+  EXPECT_TRUE(Eventually([&] {
+    const int before = *connects;
+    FetchTogether(cluster, kObjects);
+    return HasFatalFailure() || *connects == before;
   }));
 }
 

@@ -3,6 +3,7 @@
 #include <asio/post.hpp>
 
 #include "base/check.h"
+#include "base/divide.h"
 
 namespace hoplite::node {
 namespace {
@@ -30,7 +31,10 @@ DataPlane::DataPlane(Context& context, std::unique_ptr<net::Transport> transport
   net::PoolOptions options;
   options.connect_timeout = context.settings.stall;
   options.handshake_timeout = context.settings.stall;
-  for (asio::io_context* loop : context.runtime.data_loops()) {
+  // Whoever fetches many objects of one peer finds all the connections of the time before.
+  const std::vector<asio::io_context*> loops = context.runtime.data_loops();
+  options.idle_per_peer = DivideUp(context.settings.max_fetches, loops.size());
+  for (asio::io_context* loop : loops) {
     loops_.push_back(std::make_unique<DataLoop>(*loop, *transport_, identity_, options));
   }
   transport_->OnScarcity([this] { GiveUpIdle(); });
