@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/try.h"
+#include "node/local/copy_watch.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
@@ -63,20 +64,6 @@ Result<void> Take(store::Copy& window, const local::Await& body) {
 
 Error Gone() { return {ErrorCode::kCancelled, "the client is gone"}; }
 
-// Wakes a call when its copy changes.
-class CopyWatch final : public store::CopyListener {
- public:
-  CopyWatch(store::CopyPtr copy, Call& call) : copy_(std::move(copy)), call_(call) {
-    copy_->AddListener(this);
-  }
-  ~CopyWatch() override { copy_->RemoveListener(this); }
-  void OnCopyChanged() noexcept override { call_.changed.Notify(); }
-
- private:
-  const store::CopyPtr copy_;
-  Call& call_;
-};
-
 net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::CopyPtr copy,
                                              std::uint64_t wanted, CallPtr call) {
   const std::uint64_t size = copy->layout().size_bytes;
@@ -84,7 +71,7 @@ net::Task<Result<std::uint64_t>> AwaitPrefix(Operations& operations, store::Copy
     co_return std::unexpected(
         InvalidRequest(fmt::format("{} bytes are asked of an object of {}", wanted, size)));
   }
-  const CopyWatch watch(copy, *call);
+  const CopyWatch watch(copy, wanted, *call);
   const Time begun = Now();
   for (;;) {
     if (copy->state() == store::CopyState::kVoid) co_return std::unexpected(WhyVoid(*copy));
