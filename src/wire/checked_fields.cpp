@@ -34,6 +34,7 @@ void WriteNode(const protocol::NodeInfo& node, v1::NodeInfo& to) {
   to.set_id(Raw(node.id));
   to.set_name(node.name);
   to.set_address(node.address);
+  to.set_site(node.site);
 }
 
 void WriteUsage(const protocol::StoreUsage& usage, v1::StoreUsage& to) {
@@ -131,6 +132,9 @@ Result<protocol::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view f
     return Bad(field, "has no address of the form HOST:PORT");
   }
   result.address = node.address();
+  if (!node.site().empty()) {
+    TRY_ASSIGN(result.site, ReadName(node.site(), field));
+  }
   return result;
 }
 

@@ -1,12 +1,12 @@
-// InboundCredit: how many bytes may be under way towards this node: what the way to the source and
-// back holds, and a queue in front of this node. Bounding the queue to less than 100 ms of its
+// InboundCredit: how many bytes may be under way towards this node: what the way to a source in
+// another site and back holds, and a queue. Bounding the queue to less than 100 ms of this node's
 // bandwidth is what keeps heartbeats and keep-alives prompt behind full links, and so what makes
 // detection of silent peers below a second honest (docs/protocol.md). Thread-safe.
 //
 // A stream's queue is the geometric mean of 256 KiB and of 100 ms of its rate: 46 ms at 100 Mbit/s. A
 // queue in proportion to the rate would leave a stream at whatever rate it has while its credit waits
-// behind as long a queue of the other direction; with the root there is one rate that lasts, and
-// streams of equal ways get equal rates. The rate is its own, or the mean of all that get something:
+// behind as long a queue of the other direction; with the root only one rate is stable, and streams
+// of equal ways get equal rates. The rate is its own, or the mean of all that get something:
 // one whose source has bytes again, or whose neighbour has ended, grows at once into what is free. If
 // all that were slower than the mean have bytes at once it is more, for the moment until rates are
 // known.
@@ -62,7 +62,8 @@ class InboundCredit {
       return std::clamp(static_cast<std::uint64_t>(queue), floor, ceiling);
     }
 
-    // Bytes that it may have under way in all; `way`: the least round trip to its source.
+    // Bytes that it may have under way in all; `way`: the least round trip to the source's
+    // site, 0 in the own one.
     std::uint64_t Window(double rate, Duration way, std::uint64_t least) const {
       return Queue(rate, least) + static_cast<std::uint64_t>(rate * ToSeconds(way));
     }

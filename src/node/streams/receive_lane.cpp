@@ -68,7 +68,7 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   connection_ = *connected;
   const OpenStream open(data_loop_, connection_->stream);
   if (stopped_) co_return Failed(Failure::kNone, "stopped");
-  way_ = data_plane_.round_trips().Note(grant_.source.address, connection_->stream->round_trip());
+  way_ = WayToSource();
   const auto asked = co_await SendFetch();
   if (!asked) co_return Failed(Failure::kBroken, asked.error().message);
   context_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
@@ -76,6 +76,14 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   if (end.outcome != Outcome::kDone) connection_->stream->Close();
   co_await StopUpkeep(end.outcome == Outcome::kDone);
   co_return end;
+}
+
+// Within a site the way is short, and what a connection measures is mostly the queue that it was
+// made through: as credit it would push away those who made that.
+Duration ReceiveLane::WayToSource() {
+  const std::string& site = grant_.source.site;
+  const Duration way = data_plane_.round_trips().Note(site, connection_->stream->round_trip());
+  return site == context_.settings.site ? Duration{0} : way;
 }
 
 void ReceiveLane::LogConnect(const Result<net::ConnectionPtr>& connected) {
@@ -170,8 +178,8 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
       ++verified;
     }
     sink_->Flush(data.stripe);
-    // A newcomer's bytes come in bursts: with later credit it would use less of it than who is
-    // there already.
+    // If credit came later, a newcomer, whose bytes come in bursts, would use less of its window
+    // than older streams.
     if (received_ + Window() > credit_limit_ + Queue() / 4) upkeep_.Notify();
   }
   co_return std::nullopt;

@@ -57,6 +57,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<void> Run();
   net::Task<LaneEnd> Converse();
   void LogConnect(const Result<net::ConnectionPtr>& connected);
+  Duration WayToSource();
   net::Task<Result<void>> SendFetch();
   net::Task<LaneEnd> ReceiveFrames();
   net::Task<std::optional<LaneEnd>> OnData(wire::Data data);
@@ -87,7 +88,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   // On the data loop.
   net::ConnectionPtr connection_;
   std::optional<InboundCredit::Share> share_;
-  Duration way_{};  // the least round trip to the source
+  Duration way_{};  // the least known round trip to the source's site, if that is another one
   std::uint64_t credit_limit_ = 0;
   StripeMask ended_ = 0;  // END(final) came
   net::Signal room_;      // for more bytes

@@ -1,6 +1,6 @@
 // RoundTrips: how far away this node's peers are. A connection that was made through a full queue
-// knows only times with that queue in them, others to the same place know better: so the least.
-// Thread-safe.
+// knows only times with that queue in them, others to the same place know better: so the least
+// counts, of all to a site, or of the last ones to anybody. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,22 @@ namespace hoplite::node {
 class RoundTrips {
  public:
   static constexpr std::size_t kSamples = 16;
-  static constexpr std::size_t kMostPeers = 10'000;  // then all are measured anew
-  // Nobody on Earth is farther away; a queue may be longer.
-  static constexpr Duration kFarthest = std::chrono::milliseconds(600);
+  static constexpr std::size_t kMostSites = 10'000;  // then all are measured anew
+  // What is farther away counts as this far: it may be a queue, and two such ways must stay below the
+  // time after which a peer counts as out of reach.
+  static constexpr Duration kFarthest = std::chrono::milliseconds(200);
 
-  // A sample of a connection to that address; 0 is none. Returns the least to there, 0 if there is
-  // no sample.
-  Duration Note(const std::string& address, Duration sample) {
+  // A sample of a connection to that site; 0 is none. Returns the least to there, 0 if there is no
+  // sample.
+  Duration Note(const std::string& site, Duration sample) {
     const MutexLock lock(mutex_);
     if (sample > Duration{0}) samples_[noted_++ % kSamples] = sample;
-    const auto known = least_.find(address);
+    const auto known = least_.find(site);
     if (sample <= Duration{0}) return known == least_.end() ? Duration{0} : known->second;
     sample = std::min(sample, kFarthest);
     if (known != least_.end()) return known->second = std::min(known->second, sample);
-    if (least_.size() >= kMostPeers) least_.clear();
-    return least_[address] = sample;
+    if (least_.size() >= kMostSites) least_.clear();
+    return least_[site] = sample;
   }
   // Of all peers, the least of the last samples; 0: no sample yet.
   Duration nearest() const {
@@ -44,7 +45,7 @@ class RoundTrips {
   mutable Mutex mutex_;
   std::array<Duration, kSamples> samples_ HOPLITE_GUARDED_BY(mutex_){};
   std::size_t noted_ HOPLITE_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, Duration> least_ HOPLITE_GUARDED_BY(mutex_);  // by address
+  std::map<std::string, Duration> least_ HOPLITE_GUARDED_BY(mutex_);  // by site
 };
 
 }  // namespace hoplite::node

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 TEST(RoundTrips, AreZeroUntilSomethingWasMeasured) {
   RoundTrips round_trips;
   EXPECT_EQ(round_trips.nearest(), Duration{0});
-  EXPECT_EQ(round_trips.Note("10.0.0.1:7600", Duration{0}), Duration{0});
+  EXPECT_EQ(round_trips.Note("here", Duration{0}), Duration{0});
   EXPECT_EQ(round_trips.nearest(), Duration{0});
 }
 
@@ -20,37 +20,37 @@ TEST(RoundTrips, AreZeroUntilSomethingWasMeasured) {
 // link.
 TEST(RoundTrips, WhatWasMeasuredThroughAQueueDoesNotCount) {
   RoundTrips round_trips;
-  round_trips.Note("10.0.0.1:7600", microseconds(100));
+  round_trips.Note("here", microseconds(100));
   for (std::size_t i = 1; i < RoundTrips::kSamples; ++i) {
-    round_trips.Note("10.0.0.2:7600", milliseconds(20));
+    round_trips.Note("there", milliseconds(20));
   }
   EXPECT_EQ(round_trips.nearest(), microseconds(100));
 }
 
 TEST(RoundTrips, TheNearestFollowsPeersThatAreFartherAway) {
   RoundTrips round_trips;
-  round_trips.Note("10.0.0.1:7600", microseconds(100));
+  round_trips.Note("here", microseconds(100));
   for (std::size_t i = 0; i < RoundTrips::kSamples; ++i) {
-    round_trips.Note("10.0.0.2:7600", milliseconds(2));
+    round_trips.Note("there", milliseconds(2));
   }
   EXPECT_EQ(round_trips.nearest(), milliseconds(2));
 }
 
-// A peer is as near as it ever was, and says nothing of another.
-TEST(RoundTrips, APeerIsAsFarAsTheBestConnectionToItSays) {
+// A site is as near as it ever was, and says nothing of another.
+TEST(RoundTrips, ASiteIsAsFarAsTheBestConnectionToItSays) {
   RoundTrips round_trips;
-  EXPECT_EQ(round_trips.Note("10.0.0.1:7600", milliseconds(50)), milliseconds(50));
-  EXPECT_EQ(round_trips.Note("10.0.0.1:7600", milliseconds(20)), milliseconds(20));
+  EXPECT_EQ(round_trips.Note("here", milliseconds(50)), milliseconds(50));
+  EXPECT_EQ(round_trips.Note("here", milliseconds(20)), milliseconds(20));
   for (std::size_t i = 0; i < RoundTrips::kSamples; ++i) {
-    EXPECT_EQ(round_trips.Note("10.0.0.1:7600", milliseconds(90)), milliseconds(20));
+    EXPECT_EQ(round_trips.Note("here", milliseconds(90)), milliseconds(20));
   }
-  EXPECT_EQ(round_trips.Note("10.0.0.1:7600", Duration{0}), milliseconds(20));
-  EXPECT_EQ(round_trips.Note("10.0.0.2:7600", milliseconds(90)), milliseconds(90));
+  EXPECT_EQ(round_trips.Note("here", Duration{0}), milliseconds(20));
+  EXPECT_EQ(round_trips.Note("there", milliseconds(90)), milliseconds(90));
 }
 
 TEST(RoundTrips, NobodyIsFartherThanTheFarthest) {
   RoundTrips round_trips;
-  EXPECT_EQ(round_trips.Note("10.0.0.1:7600", seconds(5)), RoundTrips::kFarthest);
+  EXPECT_EQ(round_trips.Note("here", seconds(5)), RoundTrips::kFarthest);
 }
 
 }  // namespace

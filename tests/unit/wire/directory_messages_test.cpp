@@ -162,7 +162,7 @@ TEST(DirectoryMessages, AnOwnersAnswerThatNobodyKnowsIsRefused) {
 }
 
 TEST(DirectoryMessages, EveryActionComesBackAsItWas) {
-  const NodeInfo node{NodeId{11}, "n11", "[::1]:80"};
+  const NodeInfo node{NodeId{11}, "n11", "[::1]:80", "zone/rack"};
   const std::vector<NodeAction> actions = {
       CreateAccepted{kObject, kVersion},
       CreateAccepted{kObject, kVersion, true},
@@ -415,7 +415,7 @@ TEST(HostileActions, EveryField) {
         [](auto& m) { m.mutable_inline_object()->set_metadata(std::string(5000, 'm')); }},
        {"onward", [](auto& m) { m.mutable_inline_object()->add_onward(); }},
        {"onward", [](auto& m) {
-          const NodeInfo node{NodeId{11}, "n11", "[::1]:80"};
+          const NodeInfo node{NodeId{11}, "n11", "[::1]:80", "zone/rack"};
           m = ToProto(
               NodeAction{InlineObject{kObject, kVersion, "", Bytes("x"), {256, {node, 1}}}});
         }}});
