@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compares this project with its peers on one machine: builds, makes the hosts (network namespaces,
 # so it needs root), measures, writes tables, JSON and figures to bench/results/. `bench.sh draw
-# FILE.json` draws results that lie there, and needs no root. See bench/README.md; --help lists the
+# FILE.json` draws results that lie there, and needs no root. `bench.sh links` measures unequal links
+# and two sites (bench/cluster/unequal.py has its options). See bench/README.md; --help lists the
 # options.
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,7 +27,10 @@ if [ "${1:-}" = draw ]; then
   make_venv
   exec "$VENV/bin/python" bench/cluster/draw.py "$@"
 fi
-case " $* " in *" --help "* | *" -h "*) exec python3 bench/cluster/compare.py --help ;; esac
+case " $* " in
+  *" links "*) ;;
+  *" --help "* | *" -h "*) exec python3 bench/cluster/compare.py --help ;;
+esac
 if [ "$(id -u)" -ne 0 ]; then
   say "making hosts needs root: run it as root or with sudo"
   exit 1
@@ -62,6 +66,10 @@ fi
 
 # Calls from Python and arrays of Ray programs: the package, in the environment of its tests.
 case " $* " in
+  *" links "*)
+    python=$(./scripts/python_env.sh)
+    package="hoplite_python hoplite_cli"
+    ;;
   *runtimes*)
     if ! python=$(./scripts/python_env.sh) || ! "$python" -c 'import gymnasium, ray, sklearn, torch'; then
       say "runtimes needs Ray, scikit-learn, gymnasium and torch: python_bindings/tests/requirements-*.txt"
@@ -81,4 +89,8 @@ else
 fi
 # shellcheck disable=SC2086 # several targets
 cmake --build --preset release --target benchmarks $package >/dev/null
+if [ "${1:-}" = links ]; then
+  shift
+  PYTHONPATH=build/release/python exec "$python" bench/cluster/unequal.py --mpich "$VENV" "$@"
+fi
 exec python3 bench/cluster/compare.py "$@"

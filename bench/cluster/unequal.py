@@ -1,13 +1,14 @@
 """Broadcasts over unequal links, and collectives between sites: how long they take, against what the links allow.
 
-    sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/unequal.py
+    sudo ./scripts/bench.sh links
+    sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/unequal.py --only "two sites"
     build/python-env/bin/python bench/cluster/unequal.py --simulated --seeds 10
 
 Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
 the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts, and perhaps all read it. In an allgather each
 host asks for each object at a moment of its own; half of the objects go over each way, or, in one site, a host's time is divided
-by that of n - 1 objects over its link. Round trips between sites that are far apart are no part of what a time is divided by.
+by that of n - 1 objects over its link. MPICH's ranks ask for all objects together. Round trips between sites that are far apart are no part of what a time is divided by.
 """
 
 import argparse
@@ -220,8 +221,44 @@ def run_job(bed, case, clients, id, others):
     return gather(case, clients, others) if case.job == "allgather" else add_up(case, clients, id, others)
 
 
+class Rounds:
+    """Prints the rounds of a case, and then what they have in common."""
+
+    def __init__(self, bed, case, who):
+        self._bed, self._case, self._who = bed, case, who
+        self._figures = []
+
+    def add(self, play):
+        """play() does the job once: what each receiver waited, and the whole."""
+        before = self._bed.crossed()
+        waited, whole = play()
+        self._figures.append(self._case.worst(waited, whole))
+        crossings = ""
+        if self._case.between:
+            there, back = ((now - then) / self._case.size for now, then in zip(self._bed.crossed(), before))
+            crossings = f"; crossings there {there:.2f}, back {back:.2f}"
+        print(f"  {self._who}, round {len(self._figures) - 1}: {self._figures[-1]:.3f}; " +
+              ", ".join(f"{host}: {seconds:.2f} s" for host, seconds in waited.items()) + crossings, flush=True)
+
+    def end(self):
+        print(f"{self._case.name}, {self._who}: median {statistics.median(self._figures):.3f}, "
+              f"{min(self._figures):.3f} to {max(self._figures):.3f}", flush=True)
+
+
+def by_ranks(peer, case):
+    """The same job done by a peer whose processes are ranks."""
+    from operations import Operation  # noqa: PLC0415
+
+    step = case.apart if case.job == "broadcast" else 0.0
+    [sample] = peer.run([Operation(case.job, case.size, step=step)])
+    first = 1 if case.job == "broadcast" else 0
+    waited = {host: (end - begin) / 1e9 for host, (begin, end) in enumerate(zip(sample.begins, sample.ends), first)}
+    return waited, sample.seconds(staggered=False)
+
+
 def run(options, case):
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
+    import mpi  # noqa: PLC0415
     from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
     from members import cluster, connected  # noqa: PLC0415
 
@@ -232,20 +269,18 @@ def run(options, case):
             bed.reshape(host, f"{rate}mbit")
         with (cluster(bed, options.programs / "hoplite", 16 * case.size, folder, case.words) as nodes,
               connected(nodes) as clients):
-            figures = []
+            ours = Rounds(bed, case, "hoplite")
             for number in range(options.rounds):
-                before = bed.crossed()
                 id, *others = (ObjectId.from_name(f"round {number}, {one}") for one in range(len(clients) + 1))
-                waited, whole = run_job(bed, case, clients, id, others)
-                figures.append(case.worst(waited, whole))
-                crossings = ""
-                if case.between:
-                    there, back = ((now - then) / case.size for now, then in zip(bed.crossed(), before))
-                    crossings = f"; crossings there {there:.2f}, back {back:.2f}"
-                print(f"  round {number}: {figures[-1]:.3f}; " +
-                      ", ".join(f"{host}: {seconds:.2f} s" for host, seconds in waited.items()) + crossings, flush=True)
-            print(f"{case.name}: median {statistics.median(figures):.3f}, "
-                  f"{min(figures):.3f} to {max(figures):.3f}", flush=True)
+                ours.add(lambda: run_job(bed, case, clients, id, others))  # noqa: B023 - called at once
+            ours.end()
+        if options.mpich and not case.falls:
+            peer = mpi.Mpich(options.mpich.resolve(), "ofi")
+            peer.start(bed)
+            theirs = Rounds(bed, case, "mpich")
+            for _ in range(options.rounds):
+                theirs.add(lambda: by_ranks(peer, case))
+            theirs.end()
 
 
 def parse_options():
@@ -254,6 +289,7 @@ def parse_options():
     parser.add_argument("--seeds", type=int, default=10, help="of each simulated case")
     parser.add_argument("--rounds", type=int, default=6, help="of each measured case")
     parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--mpich", type=pathlib.Path, metavar="VENV", help="beside it MPICH, from this environment")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     return parser.parse_args()
 
