@@ -158,14 +158,14 @@ class Run:
     def __init__(self, options, described):
         self._options = options
         self._described = described
-        self._failures = []  # sentences
+        self.failures = []  # sentences
         peers = Peers(options)
-        self._comparison = Comparison(peers, options.reps, self._failures)
-        self._members = Failures(peers, options.reps, self._failures)
-        self._restarts = Restarts(options.programs, options.reps, self._failures)
-        self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self._failures, options.quick,
+        self._comparison = Comparison(peers, options.reps, self.failures)
+        self._members = Failures(peers, options.reps, self.failures)
+        self._restarts = Restarts(options.programs, options.reps, self.failures)
+        self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self.failures, options.quick,
                                   options.only, options.hosts)
-        self._curves = Curves(peers, options.reps, self._failures, self._earlier_curves(), options.minutes,
+        self._curves = Curves(peers, options.reps, self.failures, self._earlier_curves(), options.minutes,
                               options.quick, options.largest)
 
     def go(self):
@@ -211,7 +211,7 @@ class Run:
                        learning={"runs": [dataclasses.asdict(one) for one in self._runtimes.courses]})
         if self._curves.rows:
             self._save(curves_name(self._options), report.curves(self._curves.rows), curves=self._curves.rows)
-        for failure in self._failures:
+        for failure in self.failures:
             print(f"failed: {failure}")
 
     def _save(self, name, tables, **members):
@@ -219,7 +219,7 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.md").write_text(tables)
         document = folder / f"{name}.json"
-        failures = [failure.replace(f"{ROOT}/", "") for failure in self._failures]
+        failures = [failure.replace(f"{ROOT}/", "") for failure in self.failures]
         document.write_text(report.as_json(self._described, failures, **members))
         print(tables)
         print(f"written to {folder}/{name}.*")
@@ -237,7 +237,7 @@ class Run:
         was, now = document["environment"]["revision"], self._described["revision"]
         if was != now:
             sys.exit(f"{path} was measured with revision {was}, this is {now}: give another --name")
-        self._failures += document["failures"]
+        self.failures += document["failures"]
         return [loaded(entry) for entry in document["curves"]]
 
 
@@ -273,6 +273,8 @@ def main():
         sys.exit("interrupted; the testbed is removed")
     finally:
         run.write()
+    if run.failures:
+        sys.exit(1)
 
 
 if __name__ == "__main__":
