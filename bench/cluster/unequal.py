@@ -6,9 +6,9 @@
 
 Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
 size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
-the way between, or of the fallen link. Of a sum host 0 asks for that of all hosts, and perhaps all read it. In an allgather each
-host asks for each object at a moment of its own; half of the objects go over each way, or, in one site, a host's time is divided
-by that of n - 1 objects over its link. MPICH's ranks ask for all objects together. Round trips between sites that are far apart are no part of what a time is divided by.
+the way between, or of the fallen link; round trips are no part of that. Of a sum host 0 asks for that of all hosts, and perhaps all
+read it. In an allgather each host asks for each object at a moment of its own, MPICH's ranks for all together; half of the objects
+go over each way, or, in one site, a host's time is divided by that of n - 1 objects over its link.
 """
 
 import argparse
@@ -103,8 +103,8 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
         Case("8 hosts of 100 read 8 objects of 4 MiB, within 150 ms", (100,) * 8, size=4 * MIB, apart=0.15, job="allgather"),
         Case("the same, together", (100,) * 8, size=4 * MIB, apart=0.0, job="allgather"),
         Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
-FAR = [Case(f"two hosts, {there_and_back} ms there and back: 64 MiB", (400, 400), size=64 * MIB, between=100, apart_ms=there_and_back)
-       for there_and_back in (20, 100, 150, 300)]
+FAR = [Case(f"two hosts, {milliseconds} ms there and back: 64 MiB", (400, 400), size=64 * MIB, between=100, apart_ms=milliseconds)
+       for milliseconds in (20, 100, 150, 300)]
 FAR += [Case("two sites of 4, 60 ms there and back: broadcast", SITES, between=100, apart_ms=60),
         Case("the same: a sum of 8 that all read", SITES, between=100, apart_ms=60, job="allreduce"),
         Case("the same: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, apart_ms=60, job="allgather")]
@@ -222,11 +222,12 @@ def run_job(bed, case, clients, id, others):
 
 
 class Rounds:
-    """Prints the rounds of a case, and then what they have in common."""
+    """Prints the rounds of a case, and keeps what they have in common."""
 
     def __init__(self, bed, case, who):
         self._bed, self._case, self._who = bed, case, who
         self._figures = []
+        self._crossings = []
 
     def add(self, play):
         """play() does the job once: what each receiver waited, and the whole."""
@@ -237,12 +238,16 @@ class Rounds:
         if self._case.between:
             there, back = ((now - then) / self._case.size for now, then in zip(self._bed.crossed(), before))
             crossings = f"; crossings there {there:.2f}, back {back:.2f}"
+            self._crossings.append((there, back))
         print(f"  {self._who}, round {len(self._figures) - 1}: {self._figures[-1]:.3f}; " +
               ", ".join(f"{host}: {seconds:.2f} s" for host, seconds in waited.items()) + crossings, flush=True)
 
-    def end(self):
-        print(f"{self._case.name}, {self._who}: median {statistics.median(self._figures):.3f}, "
-              f"{min(self._figures):.3f} to {max(self._figures):.3f}", flush=True)
+    def cell(self):
+        """Of a table: the median and what is around it, and the medians of the crossings."""
+        text = f"{statistics.median(self._figures):.2f} ({min(self._figures):.2f} to {max(self._figures):.2f})"
+        if self._crossings:
+            text += "; " + ", ".join(f"{statistics.median(way):.1f}" for way in zip(*self._crossings))
+        return text
 
 
 def by_ranks(peer, case):
@@ -257,6 +262,7 @@ def by_ranks(peer, case):
 
 
 def run(options, case):
+    """The case's row of the table."""
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
     import mpi  # noqa: PLC0415
     from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
@@ -273,14 +279,14 @@ def run(options, case):
             for number in range(options.rounds):
                 id, *others = (ObjectId.from_name(f"round {number}, {one}") for one in range(len(clients) + 1))
                 ours.add(lambda: run_job(bed, case, clients, id, others))  # noqa: B023 - called at once
-            ours.end()
+        theirs = None
         if options.mpich and not case.falls:
             peer = mpi.Mpich(options.mpich.resolve(), "ofi")
             peer.start(bed)
             theirs = Rounds(bed, case, "mpich")
             for _ in range(options.rounds):
                 theirs.add(lambda: by_ranks(peer, case))
-            theirs.end()
+    return f"| {case.name} | {ours.cell()} | {theirs.cell() if theirs else ''} |"
 
 
 def parse_options():
@@ -301,9 +307,12 @@ def main():
     import hosts  # noqa: PLC0415
 
     hosts.end_on_signals()
+    rows = []
     for case in REAL + FAR:
         if options.only in case.name:
-            run(options, case)
+            print(f"{case.name}:", flush=True)
+            rows.append(run(options, case))
+    print("\n".join(["| case, x bound; crossings there, back | hoplite | MPICH |", "| --- | --- | --- |", *rows]))
 
 
 if __name__ == "__main__":

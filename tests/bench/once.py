@@ -46,9 +46,11 @@ BENCHMARKS = {
                      tuple(rf"^  {way}: [\d.]+ s .* [\d.]+ ms" for way in ("plain", "secret", "certificates"))),
     "torch_groups": Benchmark("torch_groups.py --hosts 2 --rate none --only all --rounds 1 --python {python}",
                               (r"^allreduce 16 MiB: gloo [\d.]+ ms .*; hoplite [\d.]+ ms",), ("torch",)),
-    "unequal": Benchmark("unequal.py --only '400 within' --rounds 1", (r": median [\d.]+, ",), ("numpy",)),
+    "unequal": Benchmark("unequal.py --only '400 within' --rounds 1",
+                         (r"^\| two sites .* \| [\d.]+ \(.*; 1\.\d, 0\.\d \|",), ("numpy",)),
     # Without a window that holds the way it is 8.
-    "unequal_far": Benchmark("unequal.py --only '100 ms there' --rounds 1", (r": median [12]\.\d+, ",), ("numpy",), "/dev/net/tun"),
+    "unequal_far": Benchmark("unequal.py --only '100 ms there' --rounds 1",
+                             (r"^\| two hosts.* \| [12]\.\d+ \(",), ("numpy",), "/dev/net/tun"),
 }
 
 
