@@ -4,11 +4,11 @@
     sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/unequal.py --only "two sites"
     build/python-env/bin/python bench/cluster/unequal.py --simulated --seeds 10
 
-Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided by
-size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size / rate of
-the way between, or of the fallen link; round trips are no part of that. Of a sum host 0 asks for that of all hosts, and perhaps all
-read it. In an allgather each host asks for each object at a moment of its own, MPICH's ranks for all together; half of the objects
-go over each way, or, in one site, a host's time is divided by that of n - 1 objects over its link.
+Host 0 has the object. The others ask in the order of their numbers. A receiver's time counts from its question and is divided
+by size / rate of the slowest link on its way. Between sites, and where a link falls, the whole broadcast is divided by size /
+rate of the way between, or of the fallen link; round trips are no part of that. Of a sum host 0 asks for that of all hosts, and
+perhaps all read it. In an allgather each host asks for each object at a moment of its own, MPICH's ranks for all together; half
+of the objects go over each way, or, in one site, a host's time is divided by that of n - 1 objects over its link.
 """
 
 import argparse
