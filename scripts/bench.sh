@@ -27,9 +27,13 @@ if [ "${1:-}" = draw ]; then
   make_venv
   exec "$VENV/bin/python" bench/cluster/draw.py "$@"
 fi
-case " $* " in
-  *" links "*) ;;
-  *" --help "* | *" -h "*) exec python3 bench/cluster/compare.py --help ;;
+links=''
+if [ "${1:-}" = links ]; then
+  links=yes
+  shift
+fi
+case "$links $* " in
+  " "*" --help "* | " "*" -h "*) exec python3 bench/cluster/compare.py --help ;;
 esac
 if [ "$(id -u)" -ne 0 ]; then
   say "making hosts needs root: run it as root or with sudo"
@@ -65,9 +69,9 @@ if asked_for "$@" && ! command -v mpirun.openmpi >/dev/null; then
 fi
 
 # Calls from Python and arrays of Ray programs: the package, in the environment of its tests.
-case " $* " in
-  *" links "*)
-    python=$(./scripts/python_env.sh)
+case "$links $* " in
+  yes*)
+    python=$(./scripts/python_env.sh) || { say "links needs the package's Python environment"; exit 1; }
     package="hoplite_python hoplite_cli"
     ;;
   *runtimes*)
@@ -89,8 +93,7 @@ else
 fi
 # shellcheck disable=SC2086 # several targets
 cmake --build --preset release --target benchmarks $package >/dev/null
-if [ "${1:-}" = links ]; then
-  shift
+if [ -n "$links" ]; then
   PYTHONPATH=build/release/python exec "$python" bench/cluster/unequal.py --mpich "$VENV" "$@"
 fi
 exec python3 bench/cluster/compare.py "$@"

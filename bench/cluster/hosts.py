@@ -76,6 +76,8 @@ class Testbed:
             raise PermissionError("network namespaces need root: run this with sudo")
         if not 1 <= hosts <= 200:
             raise ValueError(f"{hosts} hosts: between 1 and 200 fit into the testbed's network")
+        if delay and not between:
+            raise ValueError("a delay needs the rate of the way between two sites")
         self.rate = rate
         self.between = between
         self.delay = delay
@@ -152,11 +154,11 @@ class Testbed:
         shape(("tc",), host.port, rate)  # what it receives
 
     def _remove(self):
-        self._held.close()
         for host in [*self.hosts, self.control]:
             host.kill()
             for words in (("link", "delete", host.port), ("netns", "delete", host.name)):
                 subprocess.run(["ip", *words], stderr=subprocess.DEVNULL)
+        self._held.close()
         for device in (self._way[0], self._far, self.bridge):
             subprocess.run(["ip", "link", "delete", device], stderr=subprocess.DEVNULL)
 
@@ -173,7 +175,10 @@ def ip(*words):
 
 def bytes_per_second(rate):
     """Of words like "100mbit"."""
-    number, unit = re.fullmatch(r"([\d.]+)([kmg])bit", rate).groups()
+    found = re.fullmatch(r"([\d.]+)([kmg])bit", rate)
+    if not found:
+        raise ValueError(f"{rate} is no rate like 100mbit")
+    number, unit = found.groups()
     return float(number) * {"k": 125, "m": 125_000, "g": 125_000_000}[unit]
 
 

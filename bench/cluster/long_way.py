@@ -5,6 +5,7 @@ one to the other: each direction has a rate, a queue, and a delay behind it. The
 """
 
 import collections
+import contextlib
 import fcntl
 import os
 import select
@@ -29,23 +30,31 @@ class LongWay:
         self._words = [repr(rate), repr(delay)]
 
     def __enter__(self):
-        ends = [_end(name) for name in self._names]
-        command = [sys.executable, __file__, *map(str, ends), *self._words]
-        self._carrier = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=ends)
-        for end in ends:
-            os.close(end)
+        with contextlib.ExitStack() as ends:  # the carrier has descriptors of its own
+            numbers = [ends.enter_context(_end(name)) for name in self._names]
+            command = [sys.executable, __file__, *map(str, numbers), *self._words]
+            self._carrier = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=numbers,
+                                             start_new_session=True)  # Ctrl-C is for its parent
         return self
 
     def __exit__(self, *_):
         self._carrier.stdin.close()
-        self._carrier.wait()
+        try:
+            self._carrier.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._carrier.kill()
+            self._carrier.wait()
 
 
+@contextlib.contextmanager
 def _end(name):
-    """A TAP device of this name, which is there until its descriptor is closed."""
+    """A TAP device of this name, which is there until every descriptor of it is closed."""
     descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(descriptor, _SET_INTERFACE, struct.pack("16sH22x", name.encode(), _TAP | _PLAIN))
-    return descriptor
+    try:
+        fcntl.ioctl(descriptor, _SET_INTERFACE, struct.pack("16sH22x", name.encode(), _TAP | _PLAIN))
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 class Direction:

@@ -106,8 +106,9 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
 FAR = [Case(f"two hosts, {milliseconds} ms there and back: 64 MiB", (400, 400), size=64 * MIB, between=100, apart_ms=milliseconds)
        for milliseconds in (20, 100, 150, 300)]
 FAR += [Case("two sites of 4, 60 ms there and back: broadcast", SITES, between=100, apart_ms=60),
-        Case("the same: a sum of 8 that all read", SITES, between=100, apart_ms=60, job="allreduce"),
-        Case("the same: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, apart_ms=60, job="allgather")]
+        Case("two sites of 4, 60 ms there and back: a sum of 8 that all read", SITES, between=100, apart_ms=60, job="allreduce"),
+        Case("two sites of 4, 60 ms there and back: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, apart_ms=60,
+             job="allgather")]
 SIMULATED = [*REAL,
              Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
              Case("two sites, the first one to cross has 50", (400, 50, *SITES[2:]), apart=0.005, between=100)]
@@ -307,12 +308,14 @@ def main():
     import hosts  # noqa: PLC0415
 
     hosts.end_on_signals()
-    rows = []
-    for case in REAL + FAR:
-        if options.only in case.name:
-            print(f"{case.name}:", flush=True)
-            rows.append(run(options, case))
-    print("\n".join(["| case, x bound; crossings there, back | hoplite | MPICH |", "| --- | --- | --- |", *rows]))
+    rows = ["| case, x bound; crossings there, back | hoplite | MPICH |", "| --- | --- | --- |"]
+    try:
+        for case in REAL + FAR:
+            if options.only in case.name:
+                print(f"{case.name}:", flush=True)
+                rows.append(run(options, case))
+    finally:
+        print("\n".join(rows))
 
 
 if __name__ == "__main__":

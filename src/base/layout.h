@@ -18,9 +18,9 @@
 // object's order, whatever K is, and a piece ends with its run anyway: more stripes cost marks, 4
 // bytes each per copy, and no frames. Below 256 KiB there are not enough runs.
 //
-// A frame carries at most one run, and costs as much as 16 KiB do: runs are of 64 KiB where the
-// stripes are equally long then (and, if they are 64, have four each), else of 16 or 32 KiB; of
-// objects from 128 MiB on longer.
+// A frame carries at most one run, and costs as much as 16 KiB do. Below 64 MiB runs have 64 KiB
+// where all stripes are equally long then (and, if they are more than 16, have four each), else 16
+// or 32 KiB; from there on 64 KiB to 1 MiB.
 #pragma once
 
 #include <cstdint>

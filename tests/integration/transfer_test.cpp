@@ -111,7 +111,7 @@ void FetchTogether(Cluster& cluster, int objects) {
   }
 }
 
-// The first time, and as long as a connection of the time before is not given back yet.
+// New ones are made the first time, and while one of the time before is not given back yet.
 TEST(Transfer, ManyObjectsAtOnceNeedNoNewConnectionsTheNextTime) {
   const auto connects = std::make_shared<std::atomic<int>>(0);
   Cluster cluster({.nodes = 2, .between = [connects](std::unique_ptr<net::Transport> inner) {

@@ -1,15 +1,15 @@
-// InboundCredit: how many bytes may be under way towards this node: what the way to a source in
-// another site and back holds, and a queue. Bounding the queue to less than 100 ms of this node's
-// bandwidth is what keeps heartbeats and keep-alives prompt behind full links, and so what makes
-// detection of silent peers below a second honest (docs/protocol.md). Thread-safe.
+// InboundCredit bounds the bytes under way towards this node. A stream may have what the way to a
+// source in another site and back holds, and a queue. The queue is less than 100 ms of this node's
+// bandwidth, from 21 Mbit/s on: so heartbeats and keep-alives come promptly through full links, and
+// detection of silent peers below a second is honest (docs/protocol.md). Thread-safe.
 //
 // A stream's queue is the geometric mean of 256 KiB and of 100 ms of its rate: 46 ms at 100 Mbit/s. A
 // queue in proportion to the rate would leave a stream at whatever rate it has while its credit waits
 // behind as long a queue of the other direction; with the root only one rate is stable, and streams
 // of equal ways get equal rates. The rate is its own, or the mean of all that get something:
 // one whose source has bytes again, or whose neighbour has ended, grows at once into what is free. If
-// all that were slower than the mean have bytes at once it is more, for the moment until rates are
-// known.
+// all that were slower than the mean have bytes at once the queues together are longer, until rates
+// are known.
 //
 // What the link carries is what all streams measured. The rate of one that ended stays in the sum as
 // free until others have grown by as much, or their samples show that they do not: the last stripe

@@ -78,8 +78,8 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   co_return end;
 }
 
-// Within a site the way is short, and what a connection measures is mostly the queue that it was
-// made through: as credit it would push away those who made that.
+// Within a site the way is short. What a connection measures there is mostly the queue that it was
+// made through; as credit it would take the link from the streams that filled that queue.
 Duration ReceiveLane::WayToSource() {
   const std::string& site = grant_.source.site;
   const Duration way = data_plane_.round_trips().Note(site, connection_->stream->round_trip());

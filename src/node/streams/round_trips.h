@@ -1,6 +1,6 @@
 // RoundTrips: how far away this node's peers are. A connection that was made through a full queue
-// knows only times with that queue in them, others to the same place know better: so the least
-// counts, of all to a site, or of the last ones to anybody. Thread-safe.
+// measures the queue, too. So the least sample counts: of all connections to a site, or of the last
+// ones to anybody. Thread-safe.
 #pragma once
 
 #include <algorithm>
