@@ -32,8 +32,8 @@ if [ "${1:-}" = links ]; then
   links=yes
   shift
 fi
-case "$links $* " in
-  " "*" --help "* | " "*" -h "*) exec python3 bench/cluster/compare.py --help ;;
+case "$links| $* " in
+  "|"*" --help "* | "|"*" -h "*) exec python3 bench/cluster/compare.py --help ;;
 esac
 if [ "$(id -u)" -ne 0 ]; then
   say "making hosts needs root: run it as root or with sudo"
@@ -69,7 +69,7 @@ if asked_for "$@" && ! command -v mpirun.openmpi >/dev/null; then
 fi
 
 # Calls from Python and arrays of Ray programs: the package, in the environment of its tests.
-case "$links $* " in
+case "$links| $* " in
   yes*)
     python=$(./scripts/python_env.sh) || { say "links needs the package's Python environment"; exit 1; }
     package="hoplite_python hoplite_cli"
