@@ -33,6 +33,12 @@ class InboundCredit {
   static constexpr std::uint64_t kBeforeSample = 256_KiB;
   static constexpr double kSeconds = 0.1;
 
+  // Bytes that a stream may have under way in all, and those of them that may wait in the queue.
+  struct Window {
+    std::uint64_t queue = 0;
+    std::uint64_t bytes = 0;
+  };
+
   // What a sample of so long a time counts in a stream's rate: bytes come in bursts, so one of a
   // moment counts little.
   static double Weight(Duration elapsed, Duration way) {
@@ -62,10 +68,10 @@ class InboundCredit {
       return std::clamp(static_cast<std::uint64_t>(queue), floor, ceiling);
     }
 
-    // Bytes that it may have under way in all; `way`: the least round trip to the source's
-    // site, 0 in the own one.
-    std::uint64_t Window(double rate, Duration way, std::uint64_t least) const {
-      return Queue(rate, least) + static_cast<std::uint64_t>(rate * ToSeconds(way));
+    // `way`: the least round trip to the source's site, 0 in the own one.
+    Window WindowFor(double rate, Duration way, std::uint64_t least) const {
+      const std::uint64_t queue = Queue(rate, least);
+      return {.queue = queue, .bytes = queue + static_cast<std::uint64_t>(rate * ToSeconds(way))};
     }
 
     // What it measured while its source had bytes to send, and what the new sample counts in that;

@@ -104,7 +104,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.next = sink_->marks();
   fetch.equality_ok = grant_.equality_ok;
   fetch.ordered = sink_->ordered();
-  credit_limit_ = Window();
+  credit_limit_ = Window().bytes;
   fetch.credit_bytes = credit_limit_;
   sampled_at_ = moved_at_ = Now();
   ++context_.counters.fetches_started;
@@ -180,7 +180,8 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     sink_->Flush(data.stripe);
     // If credit came later, a newcomer, whose bytes come in bursts, would use less of its window
     // than older streams.
-    if (received_ + Window() > credit_limit_ + Queue() / 4) upkeep_.Notify();
+    const InboundCredit::Window window = Window();
+    if (received_ + window.bytes > credit_limit_ + window.queue / 4) upkeep_.Notify();
   }
   co_return std::nullopt;
 }
@@ -233,7 +234,7 @@ net::Task<void> ReceiveLane::Upkeep() {
       break;
     }
     Sample(Now());
-    const std::uint64_t limit = received_ + Window();
+    const std::uint64_t limit = received_ + Window().bytes;
     wire::Frame frame{wire::KeepAlive{}};
     if (limit > credit_limit_) {
       credit_limit_ = limit;
@@ -257,16 +258,9 @@ net::Task<void> ReceiveLane::StopUpkeep(bool say_done) {
   co_await upkeep_ended_.Wait();
 }
 
-std::uint64_t ReceiveLane::Queue() const {
-  return share_->Queue(static_cast<double>(rate_.load()), LeastQueue());
-}
-
-std::uint64_t ReceiveLane::Window() const {
-  return share_->Window(static_cast<double>(rate_.load()), way_, LeastQueue());
-}
-
-std::uint64_t ReceiveLane::LeastQueue() const {
-  return 2 * std::uint64_t{sink_->layout().block_bytes};
+InboundCredit::Window ReceiveLane::Window() const {
+  return share_->WindowFor(static_cast<double>(rate_.load()), way_,
+                           2 * std::uint64_t{sink_->layout().block_bytes});
 }
 
 // A sample counts only while the source had bytes to send.

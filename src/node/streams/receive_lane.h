@@ -65,9 +65,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   std::optional<LaneEnd> OnEnd(const wire::End& end);  // none: other stripes go on
   net::Task<void> Upkeep();
   net::Task<void> StopUpkeep(bool say_done);
-  std::uint64_t Queue() const;   // bytes of the window that may wait in front of this node
-  std::uint64_t Window() const;  // bytes that may be under way
-  std::uint64_t LeastQueue() const;
+  InboundCredit::Window Window() const;
   void Sample(Time now);
   LaneEnd Failed(protocol::Failure failure, std::string why) const;
 

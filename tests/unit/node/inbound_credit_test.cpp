@@ -70,7 +70,7 @@ TEST(InboundCredit, AWayFillsHoweverLongItIs) {
        {milliseconds(1), milliseconds(100), milliseconds(150), milliseconds(300)}) {
     double rate = 0;
     for (int round = 0; round < 30; ++round) {
-      const auto window = static_cast<double>(share.Window(rate, way, kLeast));
+      const auto window = static_cast<double>(share.WindowFor(rate, way, kLeast).bytes);
       rate = std::min<double>(window / ToSeconds(way), kRate);
     }
     EXPECT_EQ(rate, kRate) << way.count() << " ms";
@@ -87,8 +87,10 @@ TEST(InboundCredit, WhoComesWhileTheOtherDirectionIsFullGetsItsLink) {
   double first_rate = kRate;
   double second_rate = 0;
   for (int round = 0; round < 30; ++round) {
-    const auto first_window = static_cast<double>(first.Window(first_rate, Duration{0}, kLeast));
-    const auto second_window = static_cast<double>(second.Window(second_rate, Duration{0}, kLeast));
+    const auto first_window =
+        static_cast<double>(first.WindowFor(first_rate, Duration{0}, kLeast).bytes);
+    const auto second_window =
+        static_cast<double>(second.WindowFor(second_rate, Duration{0}, kLeast).bytes);
     const double loop = std::max(first_window, second_window) / kRate;
     first_rate = first_window / loop;
     second_rate = second_window / loop;
