@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ from torch_ranks import HEARD_IN, Rank, run
 
 def raised(rank: Rank) -> str:
     return str(rank.answer()["raised"])
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Two nodes with room for what a killed rank leaves there for its grace of 30 s."""
+    with LocalCluster(nodes=2, memory="256MiB") as two:
+        yield two
 
 
 @pytest.mark.parametrize("case", ["large_allreduce", "small_allreduce", "barrier", "receive"])

@@ -245,6 +245,7 @@ StoreUsage ObjectStore::usage() const {
     return StoreUsage{.capacity_bytes = allocator.capacity(),
                       .used_bytes = allocator.used_bytes(),
                       .free_bytes = allocator.free_bytes(),
+                      .largest_hole_bytes = allocator.largest_hole(),
                       .not_yet_reserved_bytes = allocator.not_yet_usable(),
                       .copies = listed_.size()};
   });

@@ -43,6 +43,7 @@ struct StoreUsage {
   std::uint64_t capacity_bytes = 0;
   std::uint64_t used_bytes = 0;  // allocated, copies still pinned after their removal included
   std::uint64_t free_bytes = 0;
+  std::uint64_t largest_hole_bytes = 0;      // of the free ones, those that lie together
   std::uint64_t not_yet_reserved_bytes = 0;  // neither used nor free
   std::size_t copies = 0;
 

@@ -69,21 +69,34 @@ void MemoryBroker::Carry(const MemoryState::Effects& effects) {
   for (const MemoryState::Place place : effects.wake) waiting_.at(place)->Notify();
 }
 
-std::string MemoryBroker::InWords() {
+std::string MemoryBroker::WhyNone(std::uint64_t bytes) {
+  const store::StoreUsage usage = store_.usage();
+  std::string words = fmt::format("no memory is free for its {} bytes: {}", bytes, UseInWords());
+  if (usage.largest_hole_bytes >= bytes) {
+    words += "; others, which have waited longer, come first";
+  } else if (usage.free_bytes >= bytes) {
+    words +=
+        fmt::format("; the free ones lie in pieces of at most {} bytes", usage.largest_hole_bytes);
+  }
+  return words;
+}
+
+// As of kWordsLast ago at most.
+const std::string& MemoryBroker::UseInWords() {
   const Time now = Now();
-  if (words_at_ != Time::min() && now - words_at_ < kWordsLast) return in_words_;
+  if (words_at_ != Time::min() && now - words_at_ < kWordsLast) return use_in_words_;
   words_at_ = now;
   const std::string use = store_.Use().InWords();
   const std::string kept = kept_by_clients_ ? kept_by_clients_() : "";
-  in_words_ = store_.usage().InWords();
-  if (!use.empty()) in_words_ += ": " + use;
-  if (!kept.empty()) in_words_ += "; clients keep: " + kept;
+  use_in_words_ = store_.usage().InWords();
+  if (!use.empty()) use_in_words_ += ": " + use;
+  if (!kept.empty()) use_in_words_ += "; clients keep: " + kept;
   if (state_.questions() > 0) {
-    in_words_ +=
+    use_in_words_ +=
         fmt::format("; the directory has not answered yet whether {} of these may be evicted",
                     state_.questions());
   }
-  return in_words_;
+  return use_in_words_;
 }
 
 std::vector<protocol::EvictAsk> MemoryBroker::Movable(std::uint64_t bytes) const {

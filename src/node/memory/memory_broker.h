@@ -85,10 +85,9 @@ class MemoryBroker {
   // is lost to whoever needs it: then on_lost.
   std::unique_ptr<Rooms::Room> TakeRoom(Time now, std::function<void()> on_lost);
 
-  // Who holds the memory, for the message of whoever waits for some, as of 100 ms ago at most:
-  // "900 of 1000 bytes are in use: 800 bytes by objects that were put or reduced here; clients
-  // keep: 100 bytes (pid 12)".
-  std::string InWords();
+  // For whoever waits for so much: "no memory is free for its 500 bytes: 900 of 1000 bytes are in
+  // use: 800 bytes by objects that were put or reduced here; clients keep: 100 bytes (pid 12)".
+  std::string WhyNone(std::uint64_t bytes);
   // Gives the last part of that; empty: nothing.
   void AskOfClients(std::function<std::string()> kept) { kept_by_clients_ = std::move(kept); }
 
@@ -105,6 +104,7 @@ class MemoryBroker {
   bool waited_for() const { return state_.waited_for(); }
 
  private:
+  const std::string& UseInWords();
   void Carry(const MemoryState::Effects& effects);
   std::vector<protocol::EvictAsk> Movable(std::uint64_t bytes) const;
   std::uint64_t free_bytes() const;
@@ -115,7 +115,7 @@ class MemoryBroker {
   Rooms rooms_;
   std::map<MemoryState::Place, net::Signal*> waiting_;
   std::function<std::string()> kept_by_clients_;
-  std::string in_words_;  // as of words_at_; thousands may end at one deadline
+  std::string use_in_words_;  // as of words_at_; thousands may end at one deadline
   Time words_at_ = Time::min();
 };
 

@@ -157,7 +157,7 @@ void Flight::KeepOrLendPlace(const StripeMarks& marks) {
 std::string Flight::NoRoom() const {
   const std::uint64_t bytes =
       inline_ ? inline_->bytes->size() : state_->located()->layout.size_bytes;
-  return fmt::format("no memory is free for its {} bytes: {}", bytes, context_.memory.InWords());
+  return context_.memory.WhyNone(bytes);
 }
 
 }  // namespace hoplite::node

@@ -85,8 +85,7 @@ std::string WhyPutWaits(const Context& context, const ObjectEntry& entry) {
   if (entry.withdrawal().open()) {
     return "a put of it waits until the directory confirms that an earlier one was taken back";
   }
-  return fmt::format("a put of it waits, since no memory is free for its {} bytes: {}",
-                     *entry.put_waits_for(), context.memory.InWords());
+  return "a put of it waits, since " + context.memory.WhyNone(*entry.put_waits_for());
 }
 
 void Publication::Announce() {

@@ -75,8 +75,8 @@ void Slot::TakeOutput(planner::SlotState::Effects& effects) {
 
 std::string Slot::Waiting() const {
   if (!waiter_) return "";
-  return fmt::format("{}, since no memory is free for its {} bytes: {}", kPartWaits,
-                     state_->order().layout.size_bytes, context_.memory.InWords());
+  return fmt::format("{}, since {}", kPartWaits,
+                     context_.memory.WhyNone(state_->order().layout.size_bytes));
 }
 
 // A root's output is the target itself: others may pull it from now on.

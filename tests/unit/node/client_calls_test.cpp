@@ -211,6 +211,26 @@ TEST_F(ClientCallsTest, WhySaysWhatAPutWaitsFor) {
   EXPECT_THAT(Why(), HasSubstr("it is put here, and its directory shard has not accepted it yet"));
 }
 
+TEST_F(ClientCallsTest, WhySaysThatWhatIsFreeLiesInPieces) {
+  for (const auto* name : {"a", "b", "c", "d"}) {
+    node_.Keep(node_.Named(name), std::string(1_MiB, 'p'), kFirstVersion,
+               store::CopyKind::kPrimary);
+  }
+  for (const auto* name : {"a", "c"}) node_.parts().store.Remove(node_.Named(name));
+  const auto waits = Create(x_, 2_MiB, node_.NewCall());
+  EXPECT_THAT(Why(), HasSubstr("; the free ones lie in pieces of at most 1048576 bytes"));
+}
+
+TEST_F(ClientCallsTest, WhySaysThatOthersHaveWaitedLonger) {
+  node_.Keep(node_.Named("own"), std::string(1_MiB, 'p'), kFirstVersion, store::CopyKind::kPrimary);
+  const auto first = Create(node_.Named("first"), 4_MiB, node_.NewCall());
+  auto passes = Create(node_.Named("passes"), 3_MiB, node_.NewCall());
+  passes.reset();
+  passes = Create(node_.Named("passes, too"), 2_MiB, node_.NewCall());
+  const auto waits = Create(x_, 1_MiB, node_.NewCall());
+  EXPECT_THAT(Why(), HasSubstr("others, which have waited longer, come first"));
+}
+
 // Without the directory nothing is evicted: the copy may be the last one.
 TEST_F(ClientCallsTest, WhySaysThatTheDirectoryIsAskedWhatMayBeEvicted) {
   node_.Keep(node_.Named("copy"), std::string(3_MiB, 'c'), kFirstVersion,
