@@ -265,14 +265,31 @@ GrantId CopyTable::AdoptedBy(NodeId receiver, GrantId known_as) const {
   return {};
 }
 
+CopyTable::Chain CopyTable::Chains::Next() {
+  Chain chain = left_.back();
+  left_.pop_back();
+  if (!fork_) return chain;
+  StripeMask& followed = followed_[chain.at];
+  const StripeMask all = chain.stripes;
+  chain.stripes &= ~followed;
+  followed |= all;
+  return chain;
+}
+
+void CopyTable::Chains::Add(const Feed& feed, StripeMask part, std::size_t steps) {
+  left_.push_back({feed.source, part, steps});
+  if (!feed.moving()) return;
+  left_.push_back({feed.lost_source, part, steps});
+  fork_ = true;
+}
+
 // Who is final waits for nobody, even while its last stream is not yet closed in the books. Stripes
 // that one feed brings are followed together.
 StripeMask CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) const {
   StripeMask depends = 0;
-  std::vector<Chain> chains{{node, stripes}};
-  while (!chains.empty()) {
-    const Chain chain = chains.back();
-    chains.pop_back();
+  Chains chains({node, stripes});
+  while (!chains.ended()) {
+    const Chain chain = chains.Next();
     if (chain.at == on) depends |= chain.stripes;
     const Copy* copy = Find(chain.at);
     if (chain.at == on || copy == nullptr || chain.steps > copies_.size()) continue;
@@ -280,8 +297,7 @@ StripeMask CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) cons
     for (const Feed& feed : copy->flow().feeds) {
       const StripeMask part = feed.stripes & open;
       if (part == 0) continue;
-      if (!feed.lost()) chains.push_back({feed.source, part, chain.steps + 1});
-      if (feed.moving()) chains.push_back({feed.lost_source, part, chain.steps + 1});
+      chains.Add(feed, part, chain.steps + 1);
     }
   }
   return depends;
@@ -289,10 +305,9 @@ StripeMask CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) cons
 
 StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) const {
   StripeMask depends = 0;
-  std::vector<Chain> chains{{node, stripes}};
-  while (!chains.empty()) {
-    const Chain chain = chains.back();
-    chains.pop_back();
+  Chains chains({node, stripes});
+  while (!chains.ended()) {
+    const Chain chain = chains.Next();
     const Copy* copy = Find(chain.at);
     if (chain.at == on || copy == nullptr || chain.steps == kFarthestSight) {
       depends |= chain.stripes;
@@ -303,13 +318,12 @@ StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) co
       for (const Feed& feed : copy->flow().feeds) {
         const StripeMask part = feed.stripes & open;
         if (feed.lost() != lost || part == 0) continue;
-        if (feed.moving()) {
-          const NodeId other = lost ? feed.fallback : feed.lost_source;
-          if (other != kNoNode) chains.push_back({other, part, chain.steps + 1});
-        }
-        const NodeId source = SourceOf(feed);
-        if (source != kNoNode) chains.push_back({source, part, chain.steps + 1});
         open &= ~feed.stripes;
+        if (lost) {  // its source left the books: nobody knows from where that gets bytes by now
+          if (feed.superseded) depends |= part;
+          continue;
+        }
+        chains.Add(feed, part, chain.steps + 1);
       }
     }
   }

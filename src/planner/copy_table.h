@@ -158,7 +158,8 @@ class CopyTable {
 
   // Which of `stripes` `node` gets, directly or through others, from `on`.
   StripeMask DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
-  // The same, counting superseded streams; and those of which the end of a chain is out of sight.
+  // The same, counting superseded streams; and those of which the end of a chain is out of sight, or
+  // whose source left the books.
   StripeMask MayDependOn(NodeId node, NodeId on, StripeMask stripes) const;
   // The stripes of `among` that marks don't fill; if they fill each of them, those that have blocks
   // (then only the end of the stream is missing).
@@ -210,6 +211,22 @@ class CopyTable {
     NodeId at = kNoNode;
     StripeMask stripes = 0;
     std::size_t steps = 0;
+  };
+  // Those that are still to be followed up. Where one forks, since a receiver that is being moved may
+  // have two sources, its ways meet again: each node is followed once, not once for each way.
+  class Chains {
+   public:
+    explicit Chains(const Chain& first) : left_{first} {}
+    bool ended() const { return left_.empty(); }
+    // Without the stripes that were followed from there before.
+    Chain Next();
+    // Up that feed, `part` of whose stripes matters.
+    void Add(const Feed& feed, StripeMask part, std::size_t steps);
+
+   private:
+    std::vector<Chain> left_;
+    bool fork_ = false;
+    std::map<NodeId, StripeMask> followed_;
   };
   struct GroupIndex {
     std::set<ParkedKey> parked;

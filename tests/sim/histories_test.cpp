@@ -109,6 +109,14 @@ Options DrawUnequal(std::uint64_t seed) {
   return options;
 }
 
+// A chain of two nodes leaves the books while it goes on to pull from one that left before; then that
+// one returns, and all have as much.
+TEST(Histories, ANodeIsNoReceiverOfThoseWhoGetItsBytesThroughOthersThatLeft) {
+  const Result<Report> report = RunBroadcast(DrawUnequal(8399));
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->violation, "") << report->replay;
+}
+
 TEST(Histories, OfUnequalLinksKeepEveryProperty) {
   std::uint64_t completed = 0;
   const test::Seeds seeds = test::SeedsOf(1, 600);

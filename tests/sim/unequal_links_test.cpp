@@ -76,6 +76,18 @@ TEST(UnequalLinks, OfThoseInOnePassTheFasterOnesComeFirst) {
   EXPECT_LT(Played(options).stretch, 1.2);
 }
 
+// Each receiver that is being moved may have two sources: there are 2^n ways up a chain of n.
+TEST(UnequalLinks, ManyWhoMoveAtOnceAreSoonPlanned) {
+  Options options = TwoSites(150);
+  options.links.sites = 3;
+  options.size_bytes = 4_MiB;
+  options.latency = std::chrono::microseconds(100);
+  options.links.bytes_per_second = {200 * kMbit};
+  options.bytes_per_second = 200 * kMbit;
+  options.spread = milliseconds(200);
+  EXPECT_EQ(Played(options).completed, 149u);
+}
+
 TEST(UnequalLinks, ALinkThatFallsIsNotBelievedIn) {
   Options options = Linked(std::vector<std::uint64_t>(6, 200));
   options.apart = milliseconds(20);

@@ -1,8 +1,10 @@
 // How many random histories a test plays, and from which seed on; which of the long searches a run plays.
 // `HOPLITE_EIGHTH=K` says the K-th eighth of them: scripts/test.sh takes another one for each commit.
+// `HOPLITE_SEEDS=FIRST+COUNT` says other ones, for who looks for what no test has met.
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -22,9 +24,17 @@ struct Seeds {
   std::uint32_t count;
 };
 
+inline std::optional<Seeds> OtherSeeds() {
+  const char* const said = std::getenv("HOPLITE_SEEDS");
+  Seeds seeds{};
+  if (said == nullptr || std::sscanf(said, "%u+%u", &seeds.first, &seeds.count) != 2) return {};
+  return seeds;
+}
+
 // What this run plays of the seeds from `first` on: all of them, or an eighth, which is enough to
 // say something of them from a hundred on.
 inline Seeds SeedsOf(std::uint32_t first, std::uint32_t all) {
+  if (const std::optional<Seeds> others = OtherSeeds()) return *others;
   if (!Eighth() || all < 100) return {first, all};
   return {first + *Eighth() * (all / 8), all / 8};
 }
