@@ -5,7 +5,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <grpcpp/client_context.h>
@@ -136,15 +135,6 @@ class AdminTest : public testing::Test {
   }
   static bool IsOpen(PendingWait& wait) {
     return wait.status.wait_for(50ms) == std::future_status::timeout;
-  }
-  template <typename Condition>
-  static bool Soon(Condition condition) {
-    const auto until = std::chrono::steady_clock::now() + test::kPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > until) return false;
-      std::this_thread::sleep_for(2ms);
-    }
-    return true;
   }
   bool ServiceGoesOn() {
     v1::StatusResponse response;

@@ -180,14 +180,14 @@ TEST_F(AdminTest, OpenWaitsAreBoundedAndLeaveNothingBehind) {
   const auto ended = [](const auto& wait) {
     return wait->status.wait_for(0s) == std::future_status::ready;
   };
-  ASSERT_TRUE(Soon([&] { return std::ranges::count_if(waits, ended) == 100; }));
+  ASSERT_TRUE(test::Eventually([&] { return std::ranges::count_if(waits, ended) == 100; }));
   std::erase_if(waits, [&](const auto& wait) {
     return ended(wait) && wait->Code() == StatusCode::RESOURCE_EXHAUSTED;
   });
   EXPECT_EQ(waits.size(), 1'000u);
   for (const auto& wait : waits) wait->context.TryCancel();
   for (const auto& wait : waits) EXPECT_EQ(wait->Code(), StatusCode::CANCELLED);
-  EXPECT_TRUE(Soon([&] {
+  EXPECT_TRUE(test::Eventually([&] {
     return Wait({ObjectId::Random()}, 0, 100ms)->Code() == StatusCode::DEADLINE_EXCEEDED;
   }));
 }
@@ -205,7 +205,7 @@ TEST_F(AdminTest, AShardThatCollectsIsUnavailable) {
 
 TEST_F(AdminTest, AShardThatCollectedGoesOnThoughNobodyCame) {
   Start(300ms);
-  EXPECT_TRUE(Soon([&] { return ServiceGoesOn(); }));
+  EXPECT_TRUE(test::Eventually([&] { return ServiceGoesOn(); }));
 }
 
 TEST_F(AdminTest, ItStopsAtOnceWhateverWaits) {

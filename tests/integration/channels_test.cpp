@@ -22,6 +22,7 @@ namespace hoplite {
 namespace {
 
 using test::CodeOf;
+using test::Eventually;
 using testing::Cluster;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -86,12 +87,8 @@ class ChannelsTest : public ::testing::Test {
   }
   std::uint64_t ObjectCount() { return cluster_->client(0).Status(kSoon)->object_count(); }
   void AwaitObjects(std::uint64_t count) {
-    const auto until = std::chrono::steady_clock::now() + kInTime;
-    while (ObjectCount() != count) {
-      ASSERT_LT(std::chrono::steady_clock::now(), until)
-          << ObjectCount() << " objects, not " << count;
-      std::this_thread::sleep_for(5ms);
-    }
+    ASSERT_TRUE(Eventually([&] { return ObjectCount() == count; }, kInTime))
+        << ObjectCount() << " objects, not " << count;
   }
 
   std::optional<Cluster> cluster_;

@@ -2,15 +2,14 @@
 // that are killed.
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "task_runtime/runtime.h"
+#include "testing/eventually.h"
 
 namespace tasks {
 namespace {
@@ -18,6 +17,7 @@ namespace {
 using hoplite::Error;
 using hoplite::ErrorCode;
 using hoplite::Result;
+using hoplite::test::Eventually;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
@@ -100,17 +100,8 @@ class TaskRuntimeTest : public testing::Test {
     return there && there->size() == 1;
   }
 
-  static bool Soon(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(1ms);
-    }
-    return true;
-  }
-
   bool KillSoon(const Future& result) {
-    return Soon([&] { return runtime_->KillWorkerOf(result); });
+    return Eventually([&] { return runtime_->KillWorkerOf(result); });
   }
 
   std::unique_ptr<Runtime> runtime_;
@@ -151,7 +142,7 @@ TEST_F(TaskRuntimeTest, TheLastFutureDeletesTheObject) {
   const hoplite::ObjectId id = pid->id;
   ASSERT_TRUE(IsThere(pid));
   pid.reset();
-  EXPECT_TRUE(Soon([&] {
+  EXPECT_TRUE(Eventually([&] {
     const auto got = runtime_->client().Get(id, {.timeout = kPatience});
     return !got && got.error().code == ErrorCode::kDeleted;
   }));

@@ -132,15 +132,6 @@ std::string Text(const Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.bytes().data()), buffer.bytes().size()};
 }
 
-bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds bound) {
-  const auto deadline = std::chrono::steady_clock::now() + bound;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
-
 bool SoonDeleted(Client client, const ObjectId& id) {
   constexpr std::chrono::seconds kBound(30);
   return Eventually(

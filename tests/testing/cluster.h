@@ -20,6 +20,7 @@
 #include "node/node.h"
 #include "sim/seams/in_process_directory.h"
 #include "store/segment.h"
+#include "testing/eventually.h"
 
 namespace hoplite::testing {
 
@@ -96,9 +97,8 @@ class Cluster {
 std::string Pattern(std::uint64_t size, std::uint64_t seed);
 std::string Text(const Buffer& buffer);
 
-// Polls until `condition` holds, at most `bound`; false if it never did.
-bool Eventually(const std::function<bool()>& condition,
-                std::chrono::milliseconds bound = std::chrono::seconds(10));
+using test::Eventually;
+
 // Polls until a Get is told that the object was deleted: a node hears of what another one deleted,
 // or of an owner's end, a moment after the shard does, and gives its own copy until then.
 bool SoonDeleted(Client client, const ObjectId& id);

@@ -21,8 +21,8 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
-#include "base/clock.h"
 #include "directory/directory_client.h"
+#include "testing/eventually.h"
 
 namespace hoplite::test {
 
@@ -144,12 +144,7 @@ class DirectoryNode {
 
   template <typename Condition>
   bool WaitFor(Condition condition) {
-    const Time deadline = Now() + kPatience;
-    while (!condition()) {
-      if (Now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return Eventually(condition, std::chrono::duration_cast<std::chrono::milliseconds>(kPatience));
   }
 
   directory::DirectoryClient& client() { return *client_; }

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -24,19 +23,10 @@
 #include "base/units.h"
 #include "client/client_access.h"
 #include "node/local/local_endpoint.h"
+#include "testing/eventually.h"
 #include "testing/fake_operations.h"
 
 namespace hoplite::test {
-
-// Waits for a condition that another thread or process brings about.
-inline bool Eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 inline std::string FreshSocketPath() {
   static std::atomic<int> count{0};
