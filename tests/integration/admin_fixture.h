@@ -136,10 +136,13 @@ class AdminTest : public testing::Test {
   static bool IsOpen(PendingWait& wait) {
     return wait.status.wait_for(50ms) == std::future_status::timeout;
   }
-  bool ServiceGoesOn() {
+  testing::AssertionResult ServiceGoesOn() {
     v1::StatusResponse response;
-    const grpc::Status status = Status(response);
-    return status.ok();
+    return WentWell(Status(response));
+  }
+  static testing::AssertionResult WentWell(const grpc::Status& status) {
+    if (status.ok()) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << status.error_code() << ": " << status.error_message();
   }
 
   SecurityConfig security_;  // of the directory
