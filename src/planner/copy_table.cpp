@@ -171,14 +171,8 @@ NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
   if (source != kNoNode) return source;
   const Feed* lost = copy.lost(Bit(stripe));
-  return lost == nullptr ? kNoNode : SourceOf(*lost);
-}
-
-// A lost feed counts until its stream has ended.
-NodeId CopyTable::SourceOf(const Feed& feed) const {
-  if (!feed.lost()) return feed.source;
-  if (!feed.superseded) return kNoNode;
-  return copies_.contains(feed.lost_source) ? feed.lost_source : feed.fallback;
+  if (lost == nullptr || !lost->superseded) return kNoNode;  // its stream has ended
+  return copies_.contains(lost->lost_source) ? lost->lost_source : lost->fallback;
 }
 
 void CopyTable::Open(GrantId grant, const OpenGrant& what, Time lag, std::uint32_t limit) {

@@ -299,7 +299,6 @@ class CopyTable {
   void FindSourceOf(NodeId node, Copy& copy);
   void Orphan(GrantId grant);
   NodeId UpstreamOf(const Copy& copy, std::uint32_t stripe) const;
-  NodeId SourceOf(const Feed& feed) const;
   std::string BrokenCopies() const;
   std::string BrokenPlace(std::size_t group, NodeId node, const Copy& copy) const;
   std::string BrokenGrants() const;

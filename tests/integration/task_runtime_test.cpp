@@ -101,7 +101,7 @@ class TaskRuntimeTest : public testing::Test {
   }
 
   bool KillSoon(const Future& result) {
-    return Eventually([&] { return runtime_->KillWorkerOf(result); });
+    return Eventually([&] { return runtime_->KillWorkerOf(result); }, kPatience);
   }
 
   std::unique_ptr<Runtime> runtime_;
@@ -142,10 +142,12 @@ TEST_F(TaskRuntimeTest, TheLastFutureDeletesTheObject) {
   const hoplite::ObjectId id = pid->id;
   ASSERT_TRUE(IsThere(pid));
   pid.reset();
-  EXPECT_TRUE(Eventually([&] {
-    const auto got = runtime_->client().Get(id, {.timeout = kPatience});
-    return !got && got.error().code == ErrorCode::kDeleted;
-  }));
+  EXPECT_TRUE(Eventually(
+      [&] {
+        const auto got = runtime_->client().Get(id, {.timeout = kPatience});
+        return !got && got.error().code == ErrorCode::kDeleted;
+      },
+      kPatience));
 }
 
 TEST_F(TaskRuntimeTest, TheTaskOfAKilledWorkerRunsOnAnother) {

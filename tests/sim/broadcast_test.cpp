@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "played.h"
 
 namespace hoplite::sim {
 namespace {
@@ -11,15 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Report Simulate(const Options& options) {
-  const Result<Report> report = RunBroadcast(options);
-  EXPECT_TRUE(report) << report.error().ToString();
-  EXPECT_EQ(report->violation, "") << report->replay;
-  return *report;
-}
-
 TEST(Broadcast, TwoNodesNeedOneTransferAndFiveMessages) {
-  const Report report = Simulate({.nodes = 2, .size_bytes = 1_GiB});
+  const Report report = Played({.nodes = 2, .size_bytes = 1_GiB});
   EXPECT_EQ(report.completed, 1u);
   EXPECT_EQ(report.depth, 1u);
   // Locate, Located, Want, Grant and the fetch come before the first byte.
@@ -31,20 +25,20 @@ TEST(Broadcast, ASmallObjectNeedsThreeMessages) {
   const Options with_room{.nodes = 2, .size_bytes = 1_MiB};
   Options without = with_room;
   without.room_bytes = 1_MiB - 1;
-  const double bound = Simulate(with_room).bound_seconds;
-  EXPECT_NEAR(Simulate(with_room).seconds, bound + 3 * 100e-6, 1e-6);
-  EXPECT_NEAR(Simulate(without).seconds, bound + 5 * 100e-6, 1e-6);
+  const double bound = Played(with_room).bound_seconds;
+  EXPECT_NEAR(Played(with_room).seconds, bound + 3 * 100e-6, 1e-6);
+  EXPECT_NEAR(Played(without).seconds, bound + 5 * 100e-6, 1e-6);
 }
 
 TEST(Broadcast, SimultaneousReceiversOfALargeObjectFormALine) {
-  const Report report = Simulate({.nodes = 16, .size_bytes = 256_MiB});
+  const Report report = Played({.nodes = 16, .size_bytes = 256_MiB});
   EXPECT_EQ(report.completed, 15u);
   EXPECT_EQ(report.depth, 15u);
   EXPECT_LT(report.seconds, 1.01 * report.line_seconds);
 }
 
 TEST(Broadcast, ManyReceiversOfASmallObjectFormATree) {
-  const Report report = Simulate({.nodes = 1000, .size_bytes = 64_KiB});
+  const Report report = Played({.nodes = 1000, .size_bytes = 64_KiB});
   EXPECT_LT(report.depth, 12u);
   EXPECT_LT(report.seconds, report.best_tree_seconds * 1.2 + 5 * 100e-6);
 }
@@ -54,15 +48,15 @@ TEST(Broadcast, StripesWithoutBlocksMakeNoTreeWider) {
   Options options{.nodes = 24, .size_bytes = 64_KiB};
   options.bytes_per_second = 12'500'000;
   options.stripes = 31;
-  const Report report = Simulate(options);
+  const Report report = Played(options);
   EXPECT_EQ(report.depth, 4u);
   EXPECT_LT(report.seconds, report.best_tree_seconds * 1.2 + 5 * 100e-6);
 }
 
 TEST(Broadcast, TimeIsFlatInTheNumberOfNodesForLargeObjects) {
-  const double two = Simulate({.nodes = 2, .size_bytes = 1_GiB}).seconds;
+  const double two = Played({.nodes = 2, .size_bytes = 1_GiB}).seconds;
   for (const std::uint32_t nodes : {4u, 8u, 16u, 32u, 64u}) {
-    EXPECT_LT(Simulate({.nodes = nodes, .size_bytes = 1_GiB}).seconds, 1.02 * two) << nodes;
+    EXPECT_LT(Played({.nodes = nodes, .size_bytes = 1_GiB}).seconds, 1.02 * two) << nodes;
   }
 }
 
@@ -71,7 +65,7 @@ TEST(Broadcast, TimeIsFlatInTheNumberOfNodesForLargeObjects) {
 TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Report report =
-        Simulate({.nodes = 32, .size_bytes = 256_MiB, .seed = seed, .spread = seconds(1)});
+        Played({.nodes = 32, .size_bytes = 256_MiB, .seed = seed, .spread = seconds(1)});
     EXPECT_EQ(report.completed, 31u);
     EXPECT_LT(report.slowest_get_seconds, 1.075 * report.bound_seconds) << report.replay;
   }
@@ -82,13 +76,13 @@ TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
 TEST(Broadcast, ComesToRestWhenTheOnlySourceDies) {
   Options options{.nodes = 4, .size_bytes = 64_MiB};
   options.kill_at = {{.node = 0, .at = milliseconds(20)}};
-  const Report report = Simulate(options);
+  const Report report = Played(options);
   EXPECT_EQ(report.died, 1u);
   EXPECT_EQ(report.completed, 0u);
 }
 
 TEST(Broadcast, AGrowingPutIsReadAsItGrows) {
-  const Report report = Simulate({.nodes = 8, .size_bytes = 64_MiB, .put_time = milliseconds(500)});
+  const Report report = Played({.nodes = 8, .size_bytes = 64_MiB, .put_time = milliseconds(500)});
   EXPECT_LT(report.seconds, 0.5 + 0.02);
 }
 
@@ -96,11 +90,11 @@ TEST(Broadcast, AGrowingPutIsReadAsItGrows) {
 // stripe: the simulated stripes of a stream grow alike, and a slow one's marks would seldom move,
 // all at once. A node sends block after block.)
 TEST(Broadcast, NobodyWaitsForASlowRelay) {
-  const Report report = Simulate({.nodes = 6,
-                                  .size_bytes = 64_MiB,
-                                  .bytes_per_second = 12'500'000,
-                                  .slow_nodes = 1,
-                                  .stripes = 1});
+  const Report report = Played({.nodes = 6,
+                                .size_bytes = 64_MiB,
+                                .bytes_per_second = 12'500'000,
+                                .slow_nodes = 1,
+                                .stripes = 1});
   EXPECT_EQ(report.completed, 5u);
   EXPECT_LT(report.fast_seconds, 1.15 * report.bound_seconds);
   EXPECT_LT(report.seconds, 10.5 * report.bound_seconds);
@@ -108,11 +102,11 @@ TEST(Broadcast, NobodyWaitsForASlowRelay) {
 
 // In a forest it serves nobody any more, and others serve one more for it.
 TEST(Broadcast, NobodyWaitsForASlowNodeOfAForest) {
-  const Report report = Simulate({.nodes = 100,
-                                  .size_bytes = 64_MiB,
-                                  .bytes_per_second = 125'000'000,
-                                  .slow_nodes = 1,
-                                  .stripes = 16});
+  const Report report = Played({.nodes = 100,
+                                .size_bytes = 64_MiB,
+                                .bytes_per_second = 125'000'000,
+                                .slow_nodes = 1,
+                                .stripes = 16});
   EXPECT_EQ(report.completed, 99u);
   EXPECT_LT(report.fast_seconds, 2 * report.bound_seconds);
 }
@@ -121,12 +115,12 @@ TEST(Broadcast, NobodyWaitsForASlowNodeOfAForest) {
 // takes six latencies until it is heard of.
 TEST(Broadcast, NobodyWaitsForASlowRelayBehindLongLinksEither) {
   for (const int latency : {20, 50, 100, 200, 300}) {
-    const Report report = Simulate({.nodes = 6,
-                                    .size_bytes = 64_MiB,
-                                    .bytes_per_second = 12'500'000,
-                                    .latency = milliseconds(latency),
-                                    .slow_nodes = 1,
-                                    .stripes = 1});
+    const Report report = Played({.nodes = 6,
+                                  .size_bytes = 64_MiB,
+                                  .bytes_per_second = 12'500'000,
+                                  .latency = milliseconds(latency),
+                                  .slow_nodes = 1,
+                                  .stripes = 1});
     EXPECT_EQ(report.completed, 5u);
     EXPECT_LT(report.fast_seconds, 2 * report.bound_seconds) << latency;
   }
@@ -134,17 +128,16 @@ TEST(Broadcast, NobodyWaitsForASlowRelayBehindLongLinksEither) {
 
 // No relay is suspected of being slow where all are alike.
 TEST(Broadcast, EqualRelaysKeepTheirPlaces) {
-  const Report report =
-      Simulate({.nodes = 6, .size_bytes = 64_MiB, .bytes_per_second = 12'500'000});
+  const Report report = Played({.nodes = 6, .size_bytes = 64_MiB, .bytes_per_second = 12'500'000});
   EXPECT_LT(report.seconds, 1.01 * report.bound_seconds);
 }
 
 TEST(Broadcast, ADeathInTheMiddleOfALineCostsLittle) {
-  const Report whole = Simulate({.nodes = 8, .size_bytes = 256_MiB});
+  const Report whole = Played({.nodes = 8, .size_bytes = 256_MiB});
   Options options{.nodes = 8, .size_bytes = 256_MiB};
   for (std::uint32_t node = 1; node < 8; ++node) {
     options.kill_at = {{.node = node, .at = milliseconds(100)}};
-    const Report report = Simulate(options);
+    const Report report = Played(options);
     EXPECT_EQ(report.completed, 6u);
     EXPECT_LT(report.seconds, 1.05 * whole.seconds) << report.replay;
     EXPECT_LT(report.bytes_sent_again, 1_MiB) << report.replay;
@@ -153,14 +146,13 @@ TEST(Broadcast, ADeathInTheMiddleOfALineCostsLittle) {
 
 TEST(Broadcast, ARestartOfTheDirectoryDoesNotStopBytes) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const Report report =
-        Simulate({.nodes = 8, .size_bytes = 256_MiB, .seed = seed, .restarts = 1});
+    const Report report = Played({.nodes = 8, .size_bytes = 256_MiB, .seed = seed, .restarts = 1});
     EXPECT_EQ(report.completed, 7u) << report.replay;
   }
 }
 
 TEST(Broadcast, InlineObjectsNeedNoTransfer) {
-  const Report report = Simulate({.nodes = 8, .size_bytes = 1_KiB, .inline_limit_bytes = 64_KiB});
+  const Report report = Played({.nodes = 8, .size_bytes = 1_KiB, .inline_limit_bytes = 64_KiB});
   EXPECT_EQ(report.completed, 7u);
   EXPECT_EQ(report.depth, 0u);
 }
@@ -172,7 +164,7 @@ TEST(Broadcast, TheSameSeedGivesTheSameHistory) {
                         .spread = milliseconds(10),
                         .kills = 3,
                         .restarts = 1};
-  EXPECT_EQ(ToJson(Simulate(options)), ToJson(Simulate(options)));
+  EXPECT_EQ(ToJson(Played(options)), ToJson(Played(options)));
 }
 
 TEST(Broadcast, BadOptionsAreAnError) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "played.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/broadcast.h"
 
@@ -17,13 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMbit = 125'000;
 constexpr std::uint64_t kSeeds = 3;
-
-Report Played(const Options& options) {
-  const Result<Report> report = RunBroadcast(options);
-  EXPECT_TRUE(report) << report.error().ToString();
-  EXPECT_EQ(report->violation, "") << report->replay;
-  return *report;
-}
 
 // Rates in Mbit/s; the first one is the source's. 2 ms from node to node.
 Options Linked(std::vector<std::uint64_t> rates) {
