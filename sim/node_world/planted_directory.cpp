@@ -40,7 +40,7 @@ class PlantedDirectory final : public DirectoryClient {
     if (!Loses(event)) link_->Send(std::move(event));
   }
   std::size_t shard_count() const override { return link_->shard_count(); }
-  bool connected(std::size_t shard) const override { return link_->connected(shard); }
+  std::optional<std::uint64_t> life(std::size_t shard) const override { return link_->life(shard); }
   std::optional<Time> vouched(std::size_t shard) const override { return link_->vouched(shard); }
   std::uint64_t shard_id(std::size_t shard) const override { return link_->shard_id(shard); }
   std::uint64_t inline_limit(std::size_t shard) const override {

@@ -62,7 +62,7 @@ void VirtualNode::Subscribe(Effects& out) {
 }
 
 void VirtualNode::Disconnected() {
-  connected_ = false;
+  life_.reset();
   places_.clear();  // the next session tells them all
 }
 
@@ -301,8 +301,8 @@ void VirtualNode::HearOne(const protocol::GiveCopy& word, Effects& out) {
   std::ranges::move(protocol::HandOn(given), std::back_inserter(out.give));
 }
 
-void VirtualNode::Connected(Time now, Effects& out) {
-  connected_ = true;
+void VirtualNode::Connected(std::uint64_t life, Time now, Effects& out) {
+  life_ = life;
   if (copy_ && !leaf_) {
     protocol::Held held{.object = object_,
                         .version = copy_->version,
@@ -333,7 +333,7 @@ void VirtualNode::Connected(Time now, Effects& out) {
 
 void VirtualNode::Say(protocol::NodeEvent event, Effects& out) {
   // Without a session nothing can be said. The next inventory says what still matters.
-  if (connected_) out.say.push_back(std::move(event));
+  if (life_) out.say.push_back(std::move(event));
 }
 
 void VirtualNode::AskUnlessKnown(Effects& out) {
@@ -363,7 +363,12 @@ void VirtualNode::Return(Content content, const Version& version) {
 }
 
 void VirtualNode::AddTo(Digest& digest) const {
-  digest.Add(room_).Add(asked_).Add(connected_).Add(getting_).Add(deleting_).Add(put_.has_value());
+  digest.Add(room_)
+      .Add(asked_)
+      .Add(life_.has_value())
+      .Add(getting_)
+      .Add(deleting_)
+      .Add(put_.has_value());
   digest.Add(helping_);
   digest.Add(put_refused_)
       .Add(told_deleted_)

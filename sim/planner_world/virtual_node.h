@@ -91,7 +91,8 @@ class VirtualNode {
   // Before it is connected again, if the shard had declared it lost: its streams end, what the
   // shard had granted is void, and it keeps its bytes.
   void WasLost(Effects& out);
-  void Connected(Time now, Effects& out);  // says the inventory
+  // In this life of the directory; says the inventory.
+  void Connected(std::uint64_t life, Time now, Effects& out);
 
   // --- memory and bytes
   void MemoryReserved(Effects& out);
@@ -126,7 +127,7 @@ class VirtualNode {
     StripeMask missing = 0;
   };
   NodeId id() const { return id_; }
-  bool connected() const { return connected_; }
+  bool connected() const { return life_.has_value(); }
   const std::optional<Copy>& copy() const { return copy_; }
   const std::map<GrantId, Stream>& streams() const { return streams_; }
   // For its Get, for others, or to complete what it makes a part of.
@@ -184,7 +185,7 @@ class VirtualNode {
 
   NodeId id_;
   ObjectId object_;
-  bool connected_ = true;
+  std::optional<std::uint64_t> life_ = 0;  // of the directory that it has a session with
   bool joint_ = false;
   std::uint64_t room_ = 0;
   std::uint64_t asked_ = 0;  // numbers its questions

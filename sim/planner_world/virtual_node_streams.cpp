@@ -49,10 +49,11 @@ void VirtualNode::WasLost(Effects& out) {
 protocol::Failure VirtualNode::Answer(const Fetch& fetch) const {
   if (!copy_ || copy_->version != fetch.version) return protocol::Failure::kUnknown;
   if (copy_->complete) return protocol::Failure::kNone;
+  const bool equal_will_do = fetch.equality_ok && life_ && fetch.grant.incarnation >= *life_;
   for (std::uint32_t s = 0; s < copy_->layout.stripe_count; ++s) {
     if (((fetch.stripes & ~copy_->produces) >> s & 1) == 0) continue;
     const std::uint32_t ahead = copy_->marks[s];
-    if (ahead > fetch.marks[s] || (ahead == fetch.marks[s] && fetch.equality_ok)) continue;
+    if (ahead > fetch.marks[s] || (ahead == fetch.marks[s] && equal_will_do)) continue;
     return protocol::Failure::kNotAhead;
   }
   return protocol::Failure::kNone;

@@ -62,7 +62,7 @@ void World::Connect(NodeIndex index) {
                                 .link_bytes_per_second = DeclaredRate(index)};
   Tell(planner::NodeJoined{info, member.node.highest_incarnation()});
   Effects effects;
-  member.node.Connected(now_, effects);
+  member.node.Connected(directory_life_, now_, effects);
   AddInventory(index, effects.say);
   Do(index, effects);
 }

@@ -54,7 +54,7 @@ void SmallWorld::Reconnect(std::uint32_t index) {
   std::vector<planner::EventBody> batch{
       planner::NodeJoined{InfoOf(index), node.highest_incarnation()}};
   Effects inventory;
-  node.Connected(now_, inventory);
+  node.Connected(incarnation_, now_, inventory);
   if (reduction_) AddInventory(index, inventory.say);
   for (protocol::NodeEvent& event : inventory.say) {
     batch.push_back(planner::NodeSaid{node.id(), std::move(event)});

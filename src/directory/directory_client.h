@@ -91,7 +91,10 @@ class DirectoryClient {
   virtual void Start(protocol::NodeInfo self, Hooks hooks) = 0;
   virtual void Send(protocol::NodeEvent event) = 0;
   virtual std::size_t shard_count() const = 0;
-  virtual bool connected(std::size_t shard) const = 0;
+  // Which life of the shard the open session is with: its grants bear this incarnation or a greater
+  // one, those of its predecessors a lesser. None: no session is open.
+  virtual std::optional<std::uint64_t> life(std::size_t shard) const = 0;
+  bool connected(std::size_t shard) const { return life(shard).has_value(); }
   // Before this the shard has not given the node up: when the newest heartbeat left that it
   // answered in the open session, or else its Hello, by NowSinceBoot (base/clock.h), which counts
   // the time that the machine was suspended. None: no session is open.

@@ -57,6 +57,9 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   void Stop();
   bool open() const { return state_ == State::kOpen; }
   // See DirectoryClient.
+  std::optional<std::uint64_t> life() const {
+    return open() ? std::optional(welcome_->incarnation) : std::nullopt;
+  }
   std::optional<Time> vouched() const { return open() ? std::optional(vouched_) : std::nullopt; }
   std::uint64_t inline_limit() const {
     return welcome_ ? welcome_->inline_limit_bytes : kMaxInlineBytes;

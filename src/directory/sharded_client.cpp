@@ -40,8 +40,8 @@ void ShardedClient::Send(protocol::NodeEvent event) {
   for (const auto& link : links_) link->Send(event);
 }
 
-bool ShardedClient::connected(std::size_t shard) const {
-  return shard < links_.size() && links_[shard]->open();
+std::optional<std::uint64_t> ShardedClient::life(std::size_t shard) const {
+  return shard < links_.size() ? links_[shard]->life() : std::nullopt;
 }
 
 std::optional<Time> ShardedClient::vouched(std::size_t shard) const {

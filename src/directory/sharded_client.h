@@ -36,7 +36,7 @@ class ShardedClient final : public DirectoryClient {
   void Start(protocol::NodeInfo self, Hooks hooks) override;
   void Send(protocol::NodeEvent event) override;
   std::size_t shard_count() const override { return ports_.size(); }
-  bool connected(std::size_t shard) const override;
+  std::optional<std::uint64_t> life(std::size_t shard) const override;
   std::optional<Time> vouched(std::size_t shard) const override;
   std::uint64_t shard_id(std::size_t shard) const override { return known_.at(shard); }
   std::uint64_t inline_limit(std::size_t shard) const override;

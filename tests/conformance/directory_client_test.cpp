@@ -166,6 +166,8 @@ TEST_P(DirectoryClientTest, ARestartedShardLearnsFromInventories) {
   holder->SetInventory({HeldCopy(object, version)});
   reader->SetInventory({Locate{object}, Locate{missing}});
 
+  const auto life = [&] { return holder->Run([&] { return holder->client().life(0); }); };
+  const auto before = life();
   directory_->Restart(0);
 
   // The reader asks again with its inventory, not with a new request.
@@ -177,6 +179,8 @@ TEST_P(DirectoryClientTest, ARestartedShardLearnsFromInventories) {
     return view.holders.size() == 1 && view.holders[0].complete;
   }));
   EXPECT_TRUE(holder->WaitUntilConnected());
+  EXPECT_TRUE(before);
+  EXPECT_GT(life(), before);
   EXPECT_GE(holder->inventories().size(), 2u);
   // A version given now is newer than all before.
   const Version later = PutBy(*holder, missing);

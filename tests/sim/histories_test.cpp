@@ -117,6 +117,13 @@ TEST(Histories, ANodeIsNoReceiverOfThoseWhoGetItsBytesThroughOthersThatLeft) {
   Played(DrawUnequal(8399));
 }
 
+// A FETCH is held that the directory has allowed; it starts again, and sends the source to somebody
+// behind the one who holds that FETCH (R7).
+TEST(Histories, AHeldFetchIsNotServedByTheWordOfADirectoryThatIsGone) {
+  Played(DrawUnequal(11662));
+  Played(DrawUnequal(33890));
+}
+
 TEST(Histories, OfUnequalLinksKeepEveryProperty) {
   std::uint64_t completed = 0;
   const test::Seeds seeds = test::SeedsOf(1, 600);

@@ -48,6 +48,18 @@ TEST_F(VirtualNodeTest, ARelayServesOnlyWhoIsStrictlyBehindIt) {
   EXPECT_EQ(node.Answer(FetchFrom(3, true)), Failure::kNotAhead);
 }
 
+TEST_F(VirtualNodeTest, AWordOfEqualityEndsWithTheLifeOfTheDirectoryThatGaveIt) {
+  VirtualNode node = Receiver(2);
+  Effects effects;
+  node.Disconnected();
+  EXPECT_EQ(node.Answer(FetchFrom(2, true)), Failure::kNotAhead);
+  EXPECT_EQ(node.Answer(FetchFrom(1, false)), Failure::kNone);
+  node.Connected(kGrant.incarnation, Time{}, effects);
+  EXPECT_EQ(node.Answer(FetchFrom(2, true)), Failure::kNone);
+  node.Connected(kGrant.incarnation + 1, Time{}, effects);
+  EXPECT_EQ(node.Answer(FetchFrom(2, true)), Failure::kNotAhead);
+}
+
 TEST_F(VirtualNodeTest, NobodyServesAnotherVersion) {
   const VirtualNode node = Receiver(2);
   Fetch fetch = FetchFrom(0, true);
@@ -86,7 +98,7 @@ TEST_F(VirtualNodeTest, ANodeThatHearsThatItWasLostEndsItsStreamsAndWantsAnew) {
   node.WasLost(effects);
   EXPECT_EQ(effects.end, std::vector{kGrant});
   EXPECT_TRUE(effects.say.empty()) << "the shard knows nothing of that grant";
-  node.Connected(Time{}, effects);
+  node.Connected(0, Time{}, effects);
   ASSERT_EQ(effects.say.size(), 3u);
   EXPECT_TRUE(std::get<protocol::Held>(effects.say[0]).upstreams.empty());
   EXPECT_EQ(std::get<protocol::Want>(effects.say[1]).marks, (StripeMarks{2}));

@@ -14,7 +14,7 @@ class NoDirectory final : public directory::DirectoryClient {
   void Start(protocol::NodeInfo, Hooks) override {}
   void Send(protocol::NodeEvent) override {}
   std::size_t shard_count() const override { return 1; }
-  bool connected(std::size_t) const override { return true; }
+  std::optional<std::uint64_t> life(std::size_t) const override { return 1; }
   std::optional<Time> vouched(std::size_t) const override { return std::nullopt; }
   std::uint64_t shard_id(std::size_t) const override { return 0; }
   std::uint64_t inline_limit(std::size_t) const override { return kMaxInlineBytes; }

@@ -34,7 +34,9 @@ class DirectoryByHand final : public directory::DirectoryClient {
     if (open) said.push_back(std::move(event));
   }
   std::size_t shard_count() const override { return 1; }
-  bool connected(std::size_t /*shard*/) const override { return open; }
+  std::optional<std::uint64_t> life(std::size_t /*shard*/) const override {
+    return open ? std::optional(incarnation) : std::nullopt;
+  }
   std::optional<Time> vouched(std::size_t /*shard*/) const override {
     return open ? std::optional(vouched_at.value_or(NowSinceBoot())) : std::nullopt;
   }
@@ -54,7 +56,8 @@ class DirectoryByHand final : public directory::DirectoryClient {
   void Stop() override {}
 
   Hooks hooks;
-  bool open = true;                       // else what the node says is lost
+  bool open = true;  // else what the node says is lost
+  std::uint64_t incarnation = 1;
   std::uint64_t limit = kMaxInlineBytes;  // it keeps no larger objects
   std::optional<Time> vouched_at;         // none: always now
   std::vector<protocol::NodeEvent> said;

@@ -33,6 +33,13 @@ std::shared_ptr<Slot> SlotOf(const EntryPtr& entry, const wire::Fetch& fetch) {
   return slot && slot->version() == fetch.version ? slot : nullptr;
 }
 
+// A shard that has started again may send this node, without a word of equality, to somebody behind
+// the receiver: what its predecessor allowed counts no more (R7).
+bool MayBeEqual(const Context& context, const wire::Fetch& fetch) {
+  const auto life = context.directory.life(context.ShardOf(fetch.object));
+  return fetch.equality_ok && life && fetch.grant.incarnation >= *life;
+}
+
 // The watermark-order rule: an acyclic order among all copies of a version, whatever the directory
 // believes. The copy is complete, or every asked stripe of it is made here or ahead of the receiver:
 // strictly, unless the grant allows equality.
@@ -55,11 +62,12 @@ Lookup LookUp(Context& context, const wire::Fetch& fetch) {
   if (!layout.valid(fetch.next) || (fetch.stripes & ~layout.all_stripes()) != 0) return result;
   const bool source_of_all = fetch.slot != 0 || copy->state() == store::CopyState::kFinal;
   const StripeMask passed_on = source_of_all ? 0 : fetch.stripes & ~copy->made_here();
+  const bool equality_ok = MayBeEqual(context, fetch);
   for (std::uint32_t s = 0; s < layout.stripe_count && passed_on != 0; ++s) {
     if ((passed_on >> s & 1) == 0) continue;
     const bool ahead = copy->mark(s) > fetch.next[s];
     const bool equal = copy->mark(s) == fetch.next[s];
-    if (!ahead && !(equal && fetch.equality_ok)) {
+    if (!ahead && !(equal && equality_ok)) {
       result.refusal = wire::EndReason::kNotAhead;
       return result;
     }

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 const Version kVersion{{1, 5}};
 const Version kOfItsSource{{1, 4}};
+const GrantId kWord{{1, 7}};
 constexpr std::uint64_t kBytes = 128_KiB;
 constexpr std::uint32_t kSlot = 2;
 
@@ -38,6 +39,10 @@ class ServeTest : public ::testing::Test {
   // A peer asks for all of it, or for some stripes. Its answer: the first frame that it hears.
   NodeByHand::Answer<std::optional<wire::Frame>> Fetch(std::uint64_t has_bytes = 0) {
     return node_.Ask(FetchFrom(has_bytes, layout_.all_stripes()));
+  }
+  // The shard has allowed that this copy has as much as the peer.
+  NodeByHand::Answer<std::optional<wire::Frame>> FetchByWord(std::uint64_t has_bytes) {
+    return node_.Ask(FetchFrom(has_bytes, layout_.all_stripes(), 0, kWord));
   }
   NodeByHand::Answer<std::optional<wire::Frame>> FetchOfSlot() {
     return node_.Ask(FetchFrom(0, layout_.all_stripes(), kSlot));
@@ -90,7 +95,7 @@ class ServeTest : public ::testing::Test {
 
  private:
   net::Task<std::optional<wire::Frame>> FetchFrom(std::uint64_t has_bytes, StripeMask stripes,
-                                                  std::uint32_t slot = 0) {
+                                                  std::uint32_t slot = 0, GrantId word = {}) {
     const auto stream = co_await node_.transport().Connect("n1:1", 1s);
     if (!stream) co_return std::nullopt;
     const net::Identity self{node_.parts().settings.cluster_id, NodeId{2}};
@@ -99,10 +104,12 @@ class ServeTest : public ::testing::Test {
     if (!greeted) co_return std::nullopt;
     wire::Frame fetch{wire::Fetch{.object = x_,
                                   .version = kVersion,
+                                  .grant = word,
                                   .slot = slot,
                                   .stripes = stripes,
                                   .credit_bytes = kBytes,
-                                  .next = layout_.marks_of_prefix(has_bytes)}};
+                                  .next = layout_.marks_of_prefix(has_bytes),
+                                  .equality_ok = bool(word)}};
     const auto sent = co_await (*greeted)->Send(std::move(fetch));
     if (!sent) co_return std::nullopt;
     auto heard = co_await (*greeted)->reader.Next();
@@ -250,6 +257,36 @@ TEST_F(ServeTest, AFetchIsHeldUntilThisCopyIsAheadInEachStripe) {
   Grow(1, 0);
   ASSERT_TRUE(*heard && **heard);
   EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+TEST_F(ServeTest, WhoHasAsMuchIsServedByTheShardsWord) {
+  Relay();
+  Grow(1);
+  const auto heard = FetchByWord(layout_.block_bytes);
+  node_.Pass(100ms);
+  EXPECT_FALSE(*heard) << "it is served, and there is nothing yet";
+  Grow(2);
+  ASSERT_TRUE(*heard && **heard);
+  EXPECT_TRUE(std::holds_alternative<wire::Data>(***heard));
+}
+
+// The shard that has started again may send this node to somebody behind the peer (R7).
+TEST_F(ServeTest, TheShardsWordThatWhoHasAsMuchIsServedEndsWithTheShard) {
+  Relay();
+  for (const bool back : {false, true}) {
+    const std::uint32_t before = back ? 2 : 1;
+    const auto heard = FetchByWord(std::uint64_t{before + 1} * layout_.block_bytes);
+    node_.directory().open = back;
+    node_.directory().incarnation = kWord.incarnation + 1;
+    Grow(before + 1);
+    node_.Pass(99ms);
+    EXPECT_FALSE(*heard) << "this copy has as much";
+    node_.Pass(1ms);
+    ASSERT_TRUE(*heard && **heard);
+    EXPECT_EQ(std::get<wire::End>(***heard).reason, wire::EndReason::kNotAhead);
+    node_.directory().incarnation = kWord.incarnation;
+    node_.directory().open = true;
+  }
 }
 
 TEST_F(ServeTest, AFetchOfWhoStaysAheadIsRefused) {
