@@ -19,7 +19,7 @@ struct Part {
   PendingPtr pending;
 };
 
-using Answers = std::vector<std::optional<Result<Buffer>>>;
+using Answers = std::vector<std::optional<Result<Viewed>>>;
 
 // Those at these places, in this order.
 std::vector<ObjectId> Picked(std::span<const ObjectId> ids, std::span<const std::size_t> places) {
@@ -38,23 +38,22 @@ Error Unfinished(const ObjectId& object, std::uint32_t reason, const local::View
 }
 
 // What came for the object at this place, whose view is named by `id`.
-Result<Buffer> Read(const std::shared_ptr<Connection>& connection, const ObjectId& object,
-                    std::uint64_t id, int place, const local::Views& views) {
+Result<Viewed> Read(const ObjectId& object, std::uint64_t id, int place,
+                    const local::Views& views) {
   const local::Views::Got& got = views.got(place);
   if (got.has_error()) return std::unexpected(ToError(got.error()));
   if (got.has_unfinished()) return std::unexpected(Unfinished(object, got.unfinished(), views));
-  return ClientAccess::MakeBuffer(connection, object, id, got.view());
+  return Viewed{id, got.view()};
 }
 
-void Take(const std::shared_ptr<Connection>& connection, std::span<const ObjectId> ids,
-          const Part& part, const Result<local::Answer>& answer, Answers& answers) {
-  const auto got = [&](std::size_t i) -> Result<Buffer> {
+void Take(std::span<const ObjectId> ids, const Part& part, const Result<local::Answer>& answer,
+          Answers& answers) {
+  const auto got = [&](std::size_t i) -> Result<Viewed> {
     if (!answer) return std::unexpected(answer.error());
     if (answer->views().got_size() != static_cast<int>(part.places.size())) {
       return std::unexpected(Error(ErrorCode::kProtocol, "the node answered for other objects"));
     }
-    return Read(connection, ids[part.places[i]], part.pending->id() + i, static_cast<int>(i),
-                answer->views());
+    return Read(ids[part.places[i]], part.pending->id() + i, static_cast<int>(i), answer->views());
   };
   for (std::size_t i = 0; i < part.places.size(); ++i) answers[part.places[i]] = got(i);
 }
@@ -80,9 +79,9 @@ std::vector<std::size_t> OrderOfAsking(std::span<const ObjectId> ids, std::strin
   return order;
 }
 
-std::vector<Result<Buffer>> GetMany(const std::shared_ptr<Connection>& connection,
-                                    std::span<const ObjectId> ids, Time deadline,
-                                    bool only_if_owned) {
+std::vector<Result<Viewed>> ViewMany(const std::shared_ptr<Connection>& connection,
+                                     std::span<const ObjectId> ids, Time deadline,
+                                     bool only_if_owned) {
   const std::vector<std::size_t> order = OrderOfAsking(ids, connection->node());
   const std::uint64_t together = connection->NextId();
   std::vector<Part> parts;
@@ -99,11 +98,25 @@ std::vector<Result<Buffer>> GetMany(const std::shared_ptr<Connection>& connectio
   }
   Answers answers(ids.size());
   for (const Part& part : parts) {
-    Take(connection, ids, part, connection->Finish(part.pending, deadline), answers);
+    Take(ids, part, connection->Finish(part.pending, deadline), answers);
   }
-  std::vector<Result<Buffer>> given;
+  std::vector<Result<Viewed>> given;
   given.reserve(ids.size());
   for (auto& answer : answers) given.push_back(*std::move(answer));
+  return given;
+}
+
+std::vector<Result<Buffer>> GetMany(const std::shared_ptr<Connection>& connection,
+                                    std::span<const ObjectId> ids, Time deadline,
+                                    bool only_if_owned) {
+  const std::vector<Result<Viewed>> views = ViewMany(connection, ids, deadline, only_if_owned);
+  std::vector<Result<Buffer>> given;
+  given.reserve(ids.size());
+  for (std::size_t place = 0; place < ids.size(); ++place) {
+    given.push_back(views[place].and_then([&](const Viewed& viewed) {
+      return ClientAccess::MakeBuffer(connection, ids[place], viewed.made_by, viewed.view);
+    }));
+  }
   return given;
 }
 

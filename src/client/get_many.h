@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,7 +23,16 @@ namespace hoplite::client {
 // asking for some at a time, or faster: the directory plans better with all in sight.)
 std::vector<std::size_t> OrderOfAsking(std::span<const ObjectId> ids, std::string_view node);
 
-// One answer for each, in their order. A few messages, however many they are.
+// What the node holds for the client, until that releases `made_by`.
+struct Viewed {
+  std::uint64_t made_by = 0;
+  local::View view;
+};
+// One answer for each, in their order. A few messages, however many they are. Whoever asks has to
+// release each view.
+std::vector<Result<Viewed>> ViewMany(const std::shared_ptr<Connection>& connection,
+                                     std::span<const ObjectId> ids, Time deadline,
+                                     bool only_if_owned);
 std::vector<Result<Buffer>> GetMany(const std::shared_ptr<Connection>& connection,
                                     std::span<const ObjectId> ids, Time deadline,
                                     bool only_if_owned);

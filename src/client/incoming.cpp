@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "client/convert.h"
-#include "client/get_many.h"
 #include "client/interruption.h"
 #include "client/reader_impl.h"
 
@@ -54,15 +54,36 @@ void FinishAll(const Connection& connection, Time deadline, Incomings& incomings
   }
 }
 
+// A view as if the object had been opened.
+PendingPtr AnsweredBy(const Viewed& viewed) {
+  auto opened = std::make_shared<Pending>(viewed.made_by);
+  local::Answer answer;
+  *answer.mutable_view() = viewed.view;
+  opened->Settle(std::move(answer));
+  return opened;
+}
+
+// Of several what the node has all of, in a few messages.
+std::vector<Result<Viewed>> HereOf(const std::shared_ptr<Connection>& connection,
+                                   std::span<const ObjectId> ids, const IncomingOptions& options) {
+  if (ids.size() > 1) return ViewMany(connection, ids, Now(), options.only_if_owned);
+  const Error alone(ErrorCode::kTimeout, "nobody asked");
+  return std::vector<Result<Viewed>>(ids.size(), std::unexpected(alone));
+}
+
 }  // namespace
 
 Incoming::Incoming(std::shared_ptr<Connection> connection, const ObjectId& id, RoomFor room_for,
-                   const IncomingOptions& options)
+                   const IncomingOptions& options, const Result<Viewed>& viewed)
     : connection_(std::move(connection)),
       id_(id),
       room_for_(std::move(room_for)),
       options_(options) {
-  Open();
+  if (viewed) {
+    asked_ = AnsweredBy(*viewed);
+  } else {
+    Open();
+  }
 }
 
 Incoming::~Incoming() {
@@ -137,11 +158,13 @@ std::vector<Result<std::uint64_t>> GetManyInto(const std::shared_ptr<Connection>
                                                const RoomForEach& room_for,
                                                const IncomingOptions& options) {
   Incomings incomings(ids.size());
+  const std::vector<Result<Viewed>> here = HereOf(connection, ids, options);
   for (const std::size_t place : OrderOfAsking(ids, connection->node())) {
     const auto room = [&room_for, place](const std::string& metadata, std::uint64_t size) {
       return room_for(place, metadata, size);
     };
-    incomings[place] = std::make_unique<Incoming>(connection, ids[place], room, options);
+    incomings[place] =
+        std::make_unique<Incoming>(connection, ids[place], room, options, here[place]);
   }
   Sizes answers(ids.size());
   FinishAll(*connection, options.deadline, incomings, answers);

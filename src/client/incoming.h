@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "client/client_access.h"
 #include "client/connection.h"
+#include "client/get_many.h"
 
 namespace hoplite::client {
 
@@ -29,9 +30,9 @@ class Incoming {
  public:
   using Size = std::uint64_t;
 
-  // Asks to open it.
+  // Asks to open it, unless the node has given a view of it already; that is released here.
   Incoming(std::shared_ptr<Connection> connection, const ObjectId& id, RoomFor room_for,
-           const IncomingOptions& options);
+           const IncomingOptions& options, const Result<Viewed>& viewed);
   ~Incoming();
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
@@ -64,7 +65,8 @@ class Incoming {
   std::optional<Result<Size>> outcome_;
 };
 
-// One answer for each, in their order: its size. All are asked for at once and copied as they come.
+// One answer for each, in their order: its size. What the node has is copied first, while the others
+// are asked for at once, and copied as they come.
 std::vector<Result<std::uint64_t>> GetManyInto(const std::shared_ptr<Connection>& connection,
                                                std::span<const ObjectId> ids,
                                                const RoomForEach& room_for,

@@ -29,7 +29,7 @@ class Gather : public std::enable_shared_from_this<Gather<T>> {
   using Operation = std::function<net::Task<Result<T>>(ObjectId, CallPtr)>;
   // None: it was under way at the deadline.
   using Results = std::vector<std::optional<Result<T>>>;
-  // Whether the object is here: then it is worth it to begin its operation at the deadline.
+  // Whether all of the object is here: then it is worth it to begin its operation at the deadline.
   using IsHere = std::function<bool(const ObjectId&)>;
 
   // With `is_here` nobody waits for what is under way at the deadline, but for the first few: so many

@@ -39,7 +39,10 @@ std::shared_ptr<Gets> MakeGets(Operations& operations, std::vector<ObjectId> obj
       [&operations](ObjectId object, CallPtr one) {
         return GetOne(operations, object, std::move(one));
       },
-      [&operations](const ObjectId& id) { return operations.store().Find(id) != nullptr; });
+      [&operations](const ObjectId& id) {
+        const store::CopyPtr copy = operations.store().Find(id);
+        return copy && copy->state() == store::CopyState::kFinal;
+      });
 }
 
 using Infos = Gather<protocol::ObjectView>;
