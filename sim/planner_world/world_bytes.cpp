@@ -102,7 +102,9 @@ void World::SyncMarks(NodeIndex index) {
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
     const FlowId flow = network_.Feeding(index, s);
     if (flow == kNoFlow && (node.copy()->produces >> s & 1) == 0) continue;
-    const Content content = flow == kNoFlow ? node.copy()->content[s] : network_.TagOf(flow);
+    // A source that dropped its copy has none; what came before counts.
+    const Content comes = flow == kNoFlow ? 0 : network_.TagOf(flow);
+    const Content content = comes == 0 ? node.copy()->content[s] : comes;
     if (content == 0) continue;  // nothing has come yet
     const std::string_view broken = node.Received(s, network_.Blocks(now_, index, s), content);
     if (!broken.empty()) Fail(fmt::format("{} (n{})", broken, index));

@@ -272,7 +272,7 @@ CopyTable::Chain CopyTable::Chains::Next() {
 
 void CopyTable::Chains::Add(const Feed& feed, StripeMask part, std::size_t steps) {
   left_.push_back({feed.source, part, steps});
-  if (!feed.moving()) return;
+  if (!feed.superseded) return;
   left_.push_back({feed.lost_source, part, steps});
   fork_ = true;
 }

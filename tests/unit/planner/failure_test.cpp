@@ -192,6 +192,16 @@ TEST_F(Failures, ANodeThatWasDeclaredLostIsNotSentToOneThatMayStillPullFromIt) {
   Expect("R1 <- R2");
 }
 
+// Also where the books say that the other one is ahead: it goes on only as it gets bytes from there.
+TEST_F(Failures, ANodeThatWasDeclaredLostIsNotSentToWhoeverGetsItsBytes) {
+  Join("S").Join("R1").Join("R2").Join("R3").Put("S").Get("R1").Get("R2").Get("R3");
+  Progress("R1", 9).Progress("R2", 8).Progress("R3", 7).Lose("S").Lose("R1").Ignore();
+  Connect("R1").HeldBy("R1", 3).Want("R1", 3).EndInventory("R1");
+  Expect("R1: lost S");
+  Fail("R2", 8);
+  Expect("R1 <- R3");
+}
+
 TEST_F(Failures, TwoDeathsAtOnceLeaveOneLine) {
   for (const char* node : {"S", "R1", "R2", "R3", "R4"}) Join(node);
   Put("S").Get("R1").Get("R2").Get("R3").Get("R4");
