@@ -173,6 +173,7 @@ Result<Report> RunBroadcast(const Options& options) {
   CountReceivers(world, history.start(), report);
   report.events = world.events();
   report.digest = world.digest();
+  report.moves = world.moves();
   report.bytes_sent_again = world.network().bytes_dropped();
   report.violation = world.violation();
   if (report.violation.empty()) report.violation = TooSlow(options, report.seconds);

@@ -34,6 +34,7 @@ std::string_view Legend() {
          "slowest receiver    the longest that one receiver waited, from its own request on\n"
          "                    and, of each, as a multiple of what its own links allow\n"
          "depth               the longest chain of nodes that pulled from each other\n"
+         "moves               grants of another source in place of the one that a receiver had\n"
          "bytes sent again    they had arrived and were lost with a stream\n"
          "events              that the simulation went through\n";
 }
@@ -60,12 +61,13 @@ std::string ToText(const Report& report) {
       "slowest receiver    {:.6f} s; {:.3f} x what its own links allow\n"
       "depth               {}\n"
       "receivers           {} completed, {} told deleted, {} died\n"
+      "moves               {}\n"
       "bytes sent again    {}\n"
       "events              {}\n",
       report.seconds, report.ratio(), report.bound_seconds, report.line_seconds,
       report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
       report.slowest_get_seconds, report.stretch, report.depth, report.completed, report.deleted,
-      report.died, report.bytes_sent_again, report.events);
+      report.died, report.moves, report.bytes_sent_again, report.events);
   return text + Broken(report);
 }
 
@@ -90,12 +92,12 @@ std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
       R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},"stretch":{},)"
-      R"("degree":{},"roots":{},"committed":{},"completed":{},"deleted":{},"died":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
+      R"("degree":{},"roots":{},"committed":{},"completed":{},"deleted":{},"died":{},"moves":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
       report.line_seconds, report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
       report.slowest_get_seconds, report.stretch, report.degree, report.roots, report.committed,
-      report.completed, report.deleted, report.died, report.bytes_sent_again, report.digest,
-      Quoted(report.violation), Quoted(report.replay));
+      report.completed, report.deleted, report.died, report.moves, report.bytes_sent_again,
+      report.digest, Quoted(report.violation), Quoted(report.replay));
 }
 
 }  // namespace hoplite::sim

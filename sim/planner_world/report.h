@@ -26,6 +26,7 @@ struct Report {
   std::uint32_t completed = 0;  // receivers that got the object
   std::uint32_t deleted = 0;    // receivers that were told it was deleted
   std::uint32_t died = 0;
+  std::uint64_t moves = 0;             // of receivers, to another source than they had
   std::uint64_t bytes_sent_again = 0;  // received before, lost with a stream
   std::string violation;               // empty, or the first broken property in words: "P2: …"
   std::string replay;                  // the command that runs this history again

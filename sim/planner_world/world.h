@@ -134,6 +134,8 @@ class World {
   const Options& options() const { return options_; }
   const std::vector<Member>& members() const { return members_; }
   const Network& network() const { return network_.whole(); }
+  // Of receivers from source to source, as the directory granted.
+  std::uint64_t moves() const { return moves_; }
   std::uint64_t events() const { return events_ + network().events(); }
   // A digest of all that the directory was told and answered, with the times.
   std::uint64_t digest() const { return digest_.value(); }
@@ -270,6 +272,7 @@ class World {
   std::map<NodeIndex, SlotRef> slot_refs_;  // by copy
   Digest digest_;
   std::uint64_t events_ = 0;
+  std::uint64_t moves_ = 0;
   std::uint64_t checked_ = 0;
   std::string violation_;
 };

@@ -82,8 +82,8 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time now) {
 }
 
 bool FlowSamples::IsDue(Duration interval, Time now) {
-  if (now < due_) return false;
-  due_ = now + interval;
+  if (now - was_due_ < interval) return false;
+  was_due_ = now;
   return true;
 }
 

@@ -42,7 +42,7 @@ class FlowSamples {
   };
 
   std::map<NodeId, Sample> samples_;
-  Time due_{};
+  Time was_due_{};
 };
 
 // Whoever feeds the first of its stripes; null if nobody does. Of several groups: who feeds all that

@@ -12,6 +12,8 @@ namespace {
 // best (R39), and the readers of a sum fold it, too.
 bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record.reduction; }
 
+constexpr std::int64_t kImprovedInTime = 600;
+
 // Somebody waits for another source than it had.
 bool SomebodyLost(const CopyTable& table) {
   for (std::size_t group = 0; group < table.group_count(); ++group) {
@@ -28,9 +30,9 @@ bool SomebodyLost(const CopyTable& table) {
 void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows =
       !record.table.somebody_parked() && record.table.starved().empty() && !record.by_arrival;
-  const bool due = record.samples && record.samples->IsDue(options_.keeps_source / 3, clock_.now());
   const bool rests = flows && !record.slow_relays.OrEmpty().busy();
-  if (rests && !due) return;
+  const bool improves = MayImprove(record, rests);
+  if (rests && !improves) return;
   const bool by_rate = RatesCount(record);
   if (rests && !by_rate) return;
   // Who of another site asks later would be a part of it, too.
@@ -62,7 +64,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));
     record.gathers_until = clock_.now() + apart;
   }
-  if (unequal) selector.Improve();
+  if (unequal && improves) selector.Improve();
   if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
@@ -92,6 +94,15 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record, bool many) {
   }
   if (record.gathers_until > now) gathering_.Insert(id, record.gathers_until);
   return record.gathers_until > now;
+}
+
+// To look for better sources takes longer the more receivers there are: of so many each does it once
+// while it keeps a source.
+bool Passes::MayImprove(ObjectRecord& record, bool rests) const {
+  if (!record.samples) return !rests;
+  Duration apart = options_.keeps_source * record.table.copies().size() / kImprovedInTime;
+  if (rests) apart = std::max(apart, options_.keeps_source / 3);
+  return record.samples->IsDue(apart, clock_.now());
 }
 
 // Of several objects, and of the parts of a reduction, no shard sees all that its links carry; but

@@ -1,10 +1,11 @@
 // Passes: one planning pass over an object, made and told.
 //
 // Decides: whether a pass is due, how long the first one over a version waits for receivers that
-// come together (R40), and those of a version that very many may ask for (R65), and when one is to be
-// made again without any event. Is told: which object something happened to. Must never: choose a
-// source itself: SourceSelector decides who serves whom, Forest in which groups, SlowRelays who is
-// passed; wait for newcomers while somebody has lost its source.
+// come together (R40), and those of a version that very many may ask for (R65), when one is to be
+// made again without any event, and when receivers look for better sources (R102). Is told: which
+// object something happened to. Must never: choose a source itself: SourceSelector decides who serves
+// whom, Forest in which groups, SlowRelays who is passed; wait for newcomers while somebody has lost
+// its source.
 #pragma once
 
 #include <hoplite/object_id.h>
@@ -44,6 +45,7 @@ class Passes {
  private:
   bool Gathers(const ObjectId& id, ObjectRecord& record, bool many);
   bool RatesCount(const ObjectRecord& record) const;
+  bool MayImprove(ObjectRecord& record, bool rests) const;
   bool ManyMayCome(const ObjectRecord& record) const;
   bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -63,103 +64,112 @@ Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& 
     if (const NodeRecord* node = nodes.Find(id)) fastest = std::max(fastest, node->carries);
   }
   if (fastest == 0) fastest = nodes.link().bytes_per_second;
-  for (const auto& [id, copy] : table.copies()) Note(id, copy, nodes, fastest);
   std::map<std::string, std::uint32_t> sites;
-  for (auto& [id, node] : nodes_) {
+  std::vector<Node*> holders;  // that need no source; then those behind them, down the tree
+  for (const auto& [id, copy] : table.copies()) Note(id, copy, nodes, fastest);
+  for (Node& node : nodes_) {
     const auto number = static_cast<std::uint32_t>(sites.size());
-    node.site = sites.try_emplace(nodes.SiteOf(id), number).first->second;
-    if (node.source != kNoNode) nodes_.at(node.source).serves.push_back(id);
+    node.site = sites.try_emplace(nodes.SiteOf(node.id), number).first->second;
+    if (!node.needs_source) holders.push_back(&node);
   }
+  for (const auto& [id, copy] : table.copies()) {
+    const Feed* feed = FeedOf(&copy, table);
+    if (feed == nullptr || feed->lost() || table.Find(feed->source) == nullptr) continue;
+    Node& node = of(id);
+    node.source = &of(feed->source);
+    node.source->serves.push_back(&node);
+  }
+  ways_.assign(sites.size(), std::vector<double>(sites.size(), kNoLimit));
   for (const auto& [from, one] : sites) {
-    for (const auto& [to, other] : sites) ways_[{one, other}] = nodes.RateOfWay(from, to);
+    for (const auto& [to, other] : sites) {
+      if (one != other) ways_[one][other] = WayOr(kNoLimit, nodes.RateOfWay(from, to));
+    }
   }
-  // From those that need no source on, down the tree.
-  std::vector<NodeId> holders;
-  for (const auto& [id, node] : nodes_) {
-    if (!node.needs_source) holders.push_back(id);
-  }
+  most_.resize(sites.size());
   for (std::size_t i = 0; i < holders.size(); ++i) {
-    Share(holders[i], samples);
-    std::ranges::copy(of(holders[i]).serves, std::back_inserter(holders));
+    Share(*holders[i], samples);
+    NoteReach(*holders[i]);
+    std::ranges::copy(holders[i]->serves, std::back_inserter(holders));
+  }
+}
+
+void Rates::NoteReach(const Node& holder) {
+  for (std::size_t site = 0; site < most_.size(); ++site) {
+    const double reach = std::min({holder.sends, holder.passes(), ways_[holder.site][site]});
+    most_[site] = std::max(most_[site], reach);
   }
 }
 
 void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest) {
   const NodeRecord* known = nodes.Find(id);
   const bool measured = known != nullptr && known->carries > 0;
-  Node node;
+  Node node{.id = id, .distance = table_.DistanceOf(0, id)};
   node.wants = measured ? known->carries : fastest;
   node.sends = known != nullptr && known->sends > 0 ? known->sends : node.wants;
   node.rate_class =
       static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
   node.needs_source = !copy.final();
-  const Feed* feed = FeedOf(&copy, table_);
-  if (feed != nullptr && !feed->lost() && table_.Find(feed->source) != nullptr) {
-    node.source = feed->source;
-  }
-  nodes_.emplace(id, std::move(node));
+  ids_.push_back(id);
+  nodes_.push_back(std::move(node));
 }
+
+std::size_t Rates::IndexOf(NodeId node) const {
+  return static_cast<std::size_t>(std::ranges::lower_bound(ids_, node) - ids_.begin());
+}
+
+double Rates::Node::passes() const { return needs_source ? comes : kNoLimit; }
 
 // Its link goes to its receivers one by one: the faster ones first.
-void Rates::Share(NodeId holder_id, const FlowSamples& samples) {
-  Node& holder = nodes_.at(holder_id);
-  std::ranges::sort(holder.serves, {}, [&](NodeId id) { return std::pair(of(id).rate_class, id); });
+void Rates::Share(Node& holder, const FlowSamples& samples) {
+  std::ranges::sort(holder.serves, {},
+                    [](const Node* node) { return std::pair(node->rate_class, node->id); });
   double left = holder.sends;
-  for (const NodeId id : holder.serves) {
-    Node& receiver = nodes_.at(id);
-    receiver.hops = holder.hops + 1;
-    const double passes = holder.needs_source ? holder.comes : kNoLimit;
-    receiver.comes = std::min({receiver.wants, left, passes, WayTo(receiver, holder)});
-    left -= receiver.comes;
-    const FlowSamples::Rate seen = samples.RateOf(id, table_);
+  for (Node* receiver : holder.serves) {
+    receiver->hops = holder.hops + 1;
+    const double way = ways_[holder.site][receiver->site];
+    receiver->comes = std::min({receiver->wants, left, holder.passes(), way});
+    left -= receiver->comes;
+    const FlowSamples::Rate seen = samples.RateOf(receiver->id, table_);
     if (seen.bytes_per_second == 0) continue;
-    if (seen.ready) receiver.comes = std::max(receiver.comes, kSeen * seen.bytes_per_second);
-    receiver.comes = std::min(receiver.comes, kMayGrow * seen.bytes_per_second);
+    if (seen.ready) receiver->comes = std::max(receiver->comes, kSeen * seen.bytes_per_second);
+    receiver->comes = std::min(receiver->comes, kMayGrow * seen.bytes_per_second);
   }
 }
 
-double Rates::WayTo(const Node& receiver, const Node& holder) const {
-  if (receiver.site == holder.site) return kNoLimit;
-  return WayOr(kNoLimit, ways_.at({holder.site, receiver.site}));
-}
-
-double Rates::Spare(const Node& holder, NodeId receiver) const {
-  const int own = of(receiver).rate_class;
+double Rates::Spare(const Node& holder, const Node& receiver) {
   double spare = holder.sends;
-  for (const NodeId id : holder.serves) {
-    if (id != receiver && of(id).rate_class <= own) spare -= of(id).comes;
+  for (const Node* served : holder.serves) {
+    if (served != &receiver && served->rate_class <= receiver.rate_class) spare -= served->comes;
   }
   return std::max(spare, 0.0);
 }
 
-double Rates::Given(const Node& holder) const {
+double Rates::Given(const Node& holder) {
   double given = 0;
-  for (const NodeId id : holder.serves) given += of(id).comes;
+  for (const Node* served : holder.serves) given += served->comes;
   return given;
 }
 
-double Rates::Expected(const Node& holder, NodeId receiver_id) const {
-  const Node& receiver = of(receiver_id);
-  const double passes = holder.needs_source ? holder.comes : kNoLimit;
-  return std::min({receiver.wants, Spare(holder, receiver_id), passes, WayTo(receiver, holder)});
+double Rates::Expected(const Node& holder, const Node& receiver) const {
+  return std::min({receiver.wants, Spare(holder, receiver), holder.passes(),
+                   ways_[holder.site][receiver.site]});
 }
 
 Rates::Offer Rates::OfferOf(NodeId holder_id, NodeId receiver_id) const {
   const Node& holder = of(holder_id);
   const Node& receiver = of(receiver_id);
-  const double rate = Expected(holder, receiver_id);
+  const double rate = Expected(holder, receiver);
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
               .load = static_cast<int>(8 * Given(holder) / holder.sends),
-              .hops = holder.hops};
+              .hops = holder.hops,
+              .distance = receiver.distance - holder.distance};
   if (rate < kFull * receiver.wants) {
     offer.shortfall = kFullClass;
     offer.crowd = static_cast<std::uint32_t>(holder.serves.size());
   } else if (rate < kEnough * receiver.wants) {
     offer.shortfall = 1 + Steps(receiver.wants, rate);
   }
-  const std::uint64_t own = table_.DistanceOf(0, receiver_id);
-  offer.distance = own - table_.DistanceOf(0, holder_id);
   return offer;
 }
 
@@ -168,13 +178,19 @@ std::uint64_t Rates::Missing(NodeId receiver) const {
   return (layout.block_count() - table_.Find(receiver)->progress()) * layout.block_bytes;
 }
 
-bool Rates::IsWorthAMove(NodeId receiver_id, NodeId holder_id) const {
+bool Rates::IsWorthAMove(NodeId receiver, NodeId holder) const {
+  return Pays(of(receiver), Expected(of(holder), of(receiver)));
+}
+
+bool Rates::MayBeWorthAMove(NodeId receiver_id) const {
   const Node& receiver = of(receiver_id);
-  const Node& holder = of(holder_id);
+  return Pays(receiver, std::min(receiver.wants, most_[receiver.site]));
+}
+
+bool Rates::Pays(const Node& receiver, double then) const {
   const double now = receiver.comes;
-  const double then = Expected(holder, receiver_id);
   if (then < kAlike * now) return false;
-  const auto missing = static_cast<double>(Missing(receiver_id));
+  const auto missing = static_cast<double>(Missing(receiver.id));
   const double saves = missing / std::max(now, 0.05 * receiver.wants) - missing / then;
   return saves > kSaves + ToSeconds(move_);
 }
@@ -184,28 +200,38 @@ bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes) const {
   return static_cast<double>(bytes) <= kCatchUpSeconds * std::min(holder.comes, holder.wants);
 }
 
+bool Rates::HangsOn(NodeId node, NodeId other) const {
+  const Node* const upstream = &of(other);
+  const Node* at = &of(node);
+  for (std::size_t steps = 0; at != upstream && steps < nodes_.size(); ++steps) {
+    if (!at->needs_source || at->source == nullptr) return false;
+    at = at->source;
+  }
+  return at == upstream;
+}
+
 bool Rates::IsFedWithin(NodeId receiver_id, const std::function<bool(NodeId)>& reaches) const {
   const Node& receiver = of(receiver_id);
   const std::uint64_t has = table_.Find(receiver_id)->progress();
-  return std::ranges::any_of(nodes_, [&](const auto& at) {
-    const auto& [id, node] = at;
-    const Copy& copy = *table_.Find(id);
-    if (id == receiver_id || node.site != receiver.site || !copy.live || copy.leaf) return false;
-    if (!reaches(id)) return false;
-    if (!node.needs_source) return true;
-    const bool crosses = node.source != kNoNode && of(node.source).site != node.site;
-    return crosses && node.rate_class <= receiver.rate_class && copy.progress() >= has;
+  return std::ranges::any_of(nodes_, [&](const Node& node) {
+    if (&node == &receiver || node.site != receiver.site) return false;
+    const bool crosses = node.source != nullptr && node.source->site != node.site;
+    if (node.needs_source && (!crosses || node.rate_class > receiver.rate_class)) return false;
+    const Copy& copy = *table_.Find(node.id);
+    if (!copy.live || copy.leaf || !reaches(node.id)) return false;
+    return !node.needs_source || copy.progress() >= has;
   });
 }
 
 void Rates::Serve(NodeId holder_id, NodeId receiver_id) {
-  Node& receiver = nodes_.at(receiver_id);
-  Node& holder = nodes_.at(holder_id);
-  if (receiver.source != kNoNode) std::erase(nodes_.at(receiver.source).serves, receiver_id);
-  receiver.comes = Expected(holder, receiver_id);
-  receiver.source = holder_id;
+  Node& receiver = of(receiver_id);
+  Node& holder = of(holder_id);
+  if (receiver.source != nullptr) std::erase(receiver.source->serves, &receiver);
+  receiver.comes = Expected(holder, receiver);
+  receiver.source = &holder;
   receiver.hops = holder.hops + 1;
-  holder.serves.push_back(receiver_id);
+  holder.serves.push_back(&receiver);
+  NoteReach(receiver);
 }
 
 }  // namespace hoplite::planner

@@ -10,10 +10,9 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -48,6 +47,8 @@ class Rates {
   static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone);
 
   Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples);
+  Rates(const Rates&) = delete;
+  Rates& operator=(const Rates&) = delete;
 
   // 0: among the fastest; one more for each factor of 1.5 below them.
   int ClassOf(NodeId node) const { return of(node).rate_class; }
@@ -55,44 +56,57 @@ class Rates {
   Offer OfferOf(NodeId holder, NodeId receiver) const;
   // The receiver, which is fed, gets so much faster from that holder that it is worth a move.
   bool IsWorthAMove(NodeId receiver, NodeId holder) const;
+  // False: from nobody does it.
+  bool MayBeWorthAMove(NodeId receiver) const;
   // A holder that gets bytes catches up with this lead of a receiver within the time for which it
   // may hold a FETCH.
   bool CatchesUp(NodeId holder, std::uint64_t bytes) const;
   // Of those that the receiver can reach, another one of its site has the object, or crosses into the
   // site, is no slower and has as much as it: nobody else crosses (R105).
   bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
+  // The node gets what the other one has, perhaps through more of them.
+  bool HangsOn(NodeId node, NodeId other) const;
   bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
   // The holder serves the receiver from now on.
   void Serve(NodeId holder, NodeId receiver);
 
  private:
   struct Node {
+    NodeId id = kNoNode;
+    std::uint64_t distance = 0;  // in ring order
     std::uint32_t site = 0;
     double wants = 0;  // what its link brings
     double sends = 0;  // what its link takes
     int rate_class = 0;
     bool needs_source = true;
-    NodeId source = kNoNode;
-    double comes = 0;  // what it gets from there, as planned or seen
+    Node* source = nullptr;  // whose bytes it gets
+    double comes = 0;        // what it gets from there, as planned or seen
     std::uint32_t hops = 0;
-    std::vector<NodeId> serves;
+    std::vector<Node*> serves;
+
+    double passes() const;  // what others can get of it at most
   };
 
-  const Node& of(NodeId node) const { return nodes_.at(node); }
+  std::size_t IndexOf(NodeId node) const;
+  const Node& of(NodeId node) const { return nodes_[IndexOf(node)]; }
+  Node& of(NodeId node) { return nodes_[IndexOf(node)]; }
   void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest);
-  void Share(NodeId holder, const FlowSamples& samples);
+  void Share(Node& holder, const FlowSamples& samples);
   // What a holder's link has left for this receiver: those that are as fast or faster come first.
-  double Spare(const Node& holder, NodeId receiver) const;
-  double Given(const Node& holder) const;
-  double WayTo(const Node& receiver, const Node& holder) const;
+  static double Spare(const Node& holder, const Node& receiver);
+  static double Given(const Node& holder);
   // Bytes per second that the receiver may expect of the holder.
-  double Expected(const Node& holder, NodeId receiver) const;
+  double Expected(const Node& holder, const Node& receiver) const;
   std::uint64_t Missing(NodeId receiver) const;
+  bool Pays(const Node& receiver, double then) const;
+  void NoteReach(const Node& holder);
 
   const CopyTable& table_;
-  Duration move_;  // that a move takes
-  std::map<NodeId, Node> nodes_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> ways_;
+  Duration move_;                          // that a move takes
+  std::vector<Node> nodes_;                // in the order of their ids; they point at each other
+  std::vector<NodeId> ids_;                // of these, to find one fast
+  std::vector<std::vector<double>> ways_;  // from site to site
+  std::vector<double> most_;               // that anybody could give, by the receiver's site
 };
 
 }  // namespace hoplite::planner

@@ -1,6 +1,7 @@
 // Where links or sites differ: each receiver goes to the holder that gives it most, and moves when
 // another one gives it much more.
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "planner/source_selector.h"
@@ -32,18 +33,21 @@ SourceSelector::Served SourceSelector::ServeByRate(NodeId receiver) {
 std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver,
                                                                  StripeMask need) const {
   const bool within = IsFedWithin(receiver);
+  std::vector<std::pair<Rates::Offer, NodeId>> offers;
   const auto sources = table_.sources(group_);
-  std::optional<Rates::Offer> best;
-  Choice choice;
   for (const SourceKey& key : sources) {
     if (key.node == receiver || (within && !rates_->SameSite(key.node, receiver))) continue;
-    const Rates::Offer offer = rates_->OfferOf(key.node, receiver);
-    if (best && offer >= *best) continue;
-    if (!HasRoom(key.node, need) || !MayFeed(receiver, key.node, need)) continue;
-    best = offer;
-    choice = {key.node, need};
+    offers.emplace_back(rates_->OfferOf(key.node, receiver), key.node);
   }
-  return best ? std::optional(choice) : std::nullopt;
+  // The best come first, since to find out who may serve takes longer.
+  std::ranges::make_heap(offers, std::greater());
+  for (; !offers.empty(); offers.pop_back()) {
+    std::ranges::pop_heap(offers, std::greater());
+    const NodeId source = offers.back().second;
+    if (rates_->HangsOn(source, receiver) || !HasRoom(source, need)) continue;
+    if (MayFeed(receiver, source, need)) return Choice{source, need};
+  }
+  return std::nullopt;
 }
 
 bool SourceSelector::IsFedWithin(NodeId receiver) const {
@@ -82,9 +86,10 @@ void SourceSelector::Improve() {
     if (open == nullptr || open->leaf || open->stripes != table_.Find(receiver)->fed()) continue;
     if (table_.Find(receiver)->superseded()) continue;  // it has not heard of the last move
     if (rules_.now - open->since < rules_.unequal->keeps) continue;
+    const bool comes_in = !rates_->SameSite(receiver, open->source) && IsFedWithin(receiver);
+    if (!comes_in && !rates_->MayBeWorthAMove(receiver)) continue;
     const std::optional<Choice> better = FindWidest(receiver, open->stripes);
     if (!better || better->source == open->source) continue;
-    const bool comes_in = IsFedWithin(receiver) && !rates_->SameSite(receiver, open->source);
     if (!comes_in && !rates_->IsWorthAMove(receiver, better->source)) continue;
     if (Move(receiver, *better, MoveReason::kFaster)) rates_->Serve(better->source, receiver);
   }

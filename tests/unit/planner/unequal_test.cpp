@@ -31,6 +31,7 @@ class Unequal : public Scenario {
     Put("S").Get("R1");
     After(milliseconds(100));
     Has("R1", blocks);
+    After(milliseconds(1));
     Ignore();
   }
 };
