@@ -337,6 +337,7 @@ TEST_F(ChannelsTest, APublisherThatGoesIsMissedAndWaitedFor) {
   std::optional<Channel> trainer = Open(0);
   const Channel worker = Open(1);
   ASSERT_TRUE(Publish(*trainer, 7, 7));
+  ASSERT_TRUE(worker.Get(AtLeast(7)));  // else the head may be forgotten with its publisher
   const Future<Snapshot> next = worker.GetAsync(AtLeast(8));
   const Future<Snapshot> patient =
       worker.GetAsync({.at_least = 8, .wait_for_successor = true, .timeout = kInTime});
