@@ -297,6 +297,24 @@ StripeMask CopyTable::DependsOn(NodeId node, NodeId on, StripeMask stripes) cons
   return depends;
 }
 
+std::map<NodeId, StripeMask> CopyTable::Behind(NodeId node, StripeMask stripes) const {
+  std::map<NodeId, StripeMask> behind;
+  std::vector<std::pair<NodeId, StripeMask>> left{{node, stripes}};
+  while (!left.empty()) {
+    const auto [at, passed] = left.back();
+    left.pop_back();
+    for (const GrantId& served : Find(at)->flow().serving) {
+      const OpenGrant& grant = streams_->grants.at(served);
+      StripeMask& gets = behind[grant.receiver];
+      const StripeMask more =
+          grant.stripes & passed & ~Find(grant.receiver)->final_stripes() & ~gets;
+      gets |= more;
+      if (more != 0) left.emplace_back(grant.receiver, more);
+    }
+  }
+  return behind;
+}
+
 StripeMask CopyTable::MayDependOn(NodeId node, NodeId on, StripeMask stripes) const {
   StripeMask depends = 0;
   Chains chains({node, stripes});

@@ -158,8 +158,10 @@ class CopyTable {
 
   // Which of `stripes` `node` gets, directly or through others, from `on`.
   StripeMask DependsOn(NodeId node, NodeId on, StripeMask stripes) const;
-  // The same, counting superseded streams; and those of which the end of a chain is out of sight, or
-  // whose source left the books.
+  // Who gets which of these stripes from the node, perhaps through others, by the open grants.
+  std::map<NodeId, StripeMask> Behind(NodeId node, StripeMask stripes) const;
+  // As DependsOn, counting superseded streams; and those of which the end of a chain is out of sight,
+  // or whose source left the books.
   StripeMask MayDependOn(NodeId node, NodeId on, StripeMask stripes) const;
   // The stripes of `among` that marks don't fill; if they fill each of them, those that have blocks
   // (then only the end of the stream is missing).

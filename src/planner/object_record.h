@@ -87,6 +87,7 @@ struct ObjectRecord {
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
+  Time in_vain_until{};         // the last pass found nothing, after many looks: before the next
   bool joint = false;           // somebody who wants this version fetches other objects, too
   bool by_arrival = false;      // some were placed before it was joint
   bool inline_read = false;     // the inline bytes have left with an answer

@@ -14,6 +14,12 @@ bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record
 
 constexpr std::int64_t kImprovedInTime = 600;
 
+// Where very many wait in vain, each report would make a pass over all of them. A look takes a tenth
+// of this, so they cost a tenth of the shard's time.
+constexpr std::int64_t kFewLooks = 256;
+constexpr Duration kPerLook = std::chrono::microseconds(1);
+constexpr Duration kLongestInVain = std::chrono::milliseconds(50);
+
 // Somebody waits for another source than it had.
 bool SomebodyLost(const CopyTable& table) {
   for (std::size_t group = 0; group < table.group_count(); ++group) {
@@ -33,6 +39,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool rests = flows && !record.slow_relays.OrEmpty().busy();
   const bool improves = MayImprove(record, rests);
   if (rests && !improves) return;
+  if (clock_.now() < record.in_vain_until) return gathering_.Insert(id, record.in_vain_until);
   const bool by_rate = RatesCount(record);
   if (rests && !by_rate) return;
   // Who of another site asks later would be a part of it, too.
@@ -59,6 +66,9 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
                         .unequal = unequal};
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
+  if (selector.decisions().empty() && selector.looks() > kFewLooks) {
+    record.in_vain_until = clock_.now() + std::min(selector.looks() * kPerLook, kLongestInVain);
+  }
   if (record.by_arrival) record.by_arrival = selector.PutInRingOrder();
   if (many || record.table.forest()) {
     const Duration apart = SpacePasses(record.table.layout(), LinkFor(record));

@@ -2,10 +2,10 @@
 //
 // Decides: whether a pass is due, how long the first one over a version waits for receivers that
 // come together (R40), and those of a version that very many may ask for (R65), when one is to be
-// made again without any event, and when receivers look for better sources (R102). Is told: which
-// object something happened to. Must never: choose a source itself: SourceSelector decides who serves
-// whom, Forest in which groups, SlowRelays who is passed; wait for newcomers while somebody has lost
-// its source.
+// made again without any event, when receivers look for better sources (R102), and when very many
+// who found none look again. Is told: which object something happened to. Must never: choose a source
+// itself: SourceSelector decides who serves whom, Forest in which groups, SlowRelays who is passed;
+// wait for newcomers while somebody has lost its source.
 #pragma once
 
 #include <hoplite/object_id.h>

@@ -155,9 +155,20 @@ double Rates::Expected(const Node& holder, const Node& receiver) const {
                    ways_[holder.site][receiver.site]});
 }
 
-Rates::Offer Rates::OfferOf(NodeId holder_id, NodeId receiver_id) const {
-  const Node& holder = of(holder_id);
+std::vector<std::pair<Rates::Offer, NodeId>> Rates::OffersTo(NodeId receiver_id,
+                                                             const OneOrSet<SourceKey>& sources,
+                                                             bool within_site) const {
   const Node& receiver = of(receiver_id);
+  std::vector<std::pair<Offer, NodeId>> offers;
+  for (const SourceKey& key : sources) {
+    const Node& holder = of(key.node);
+    if (&holder == &receiver || (within_site && holder.site != receiver.site)) continue;
+    offers.emplace_back(OfferOf(holder, receiver), key.node);
+  }
+  return offers;
+}
+
+Rates::Offer Rates::OfferOf(const Node& holder, const Node& receiver) const {
   const double rate = Expected(holder, receiver);
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
@@ -198,16 +209,6 @@ bool Rates::Pays(const Node& receiver, double then) const {
 bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes) const {
   const Node& holder = of(holder_id);
   return static_cast<double>(bytes) <= kCatchUpSeconds * std::min(holder.comes, holder.wants);
-}
-
-bool Rates::HangsOn(NodeId node, NodeId other) const {
-  const Node* const upstream = &of(other);
-  const Node* at = &of(node);
-  for (std::size_t steps = 0; at != upstream && steps < nodes_.size(); ++steps) {
-    if (!at->needs_source || at->source == nullptr) return false;
-    at = at->source;
-  }
-  return at == upstream;
 }
 
 bool Rates::IsFedWithin(NodeId receiver_id, const std::function<bool(NodeId)>& reaches) const {

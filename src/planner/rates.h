@@ -13,9 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/one_or_set.h"
 #include "base/time.h"
 #include "planner/copy_table.h"
 #include "planner/flow_samples.h"
@@ -53,7 +55,10 @@ class Rates {
   // 0: among the fastest; one more for each factor of 1.5 below them.
   int ClassOf(NodeId node) const { return of(node).rate_class; }
   std::uint32_t HopsOf(NodeId node) const { return of(node).hops; }
-  Offer OfferOf(NodeId holder, NodeId receiver) const;
+  // Of those sources, perhaps of its own site only.
+  std::vector<std::pair<Offer, NodeId>> OffersTo(NodeId receiver,
+                                                 const OneOrSet<SourceKey>& sources,
+                                                 bool within_site) const;
   // The receiver, which is fed, gets so much faster from that holder that it is worth a move.
   bool IsWorthAMove(NodeId receiver, NodeId holder) const;
   // False: from nobody does it.
@@ -64,8 +69,6 @@ class Rates {
   // Of those that the receiver can reach, another one of its site has the object, or crosses into the
   // site, is no slower and has as much as it: nobody else crosses (R105).
   bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
-  // The node gets what the other one has, perhaps through more of them.
-  bool HangsOn(NodeId node, NodeId other) const;
   bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
   // The holder serves the receiver from now on.
   void Serve(NodeId holder, NodeId receiver);
@@ -95,6 +98,7 @@ class Rates {
   // What a holder's link has left for this receiver: those that are as fast or faster come first.
   static double Spare(const Node& holder, const Node& receiver);
   static double Given(const Node& holder);
+  Offer OfferOf(const Node& holder, const Node& receiver) const;
   // Bytes per second that the receiver may expect of the holder.
   double Expected(const Node& holder, const Node& receiver) const;
   std::uint64_t Missing(NodeId receiver) const;

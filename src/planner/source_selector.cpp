@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/broadcast_cost.h"
+#include "planner/dependents.h"
 
 namespace hoplite::planner {
 namespace {
@@ -173,6 +174,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindFinal(NodeId receiver,
                                                                 std::uint32_t limit) {
   const bool leaf = table_.Find(receiver)->leaf;
   for (const SourceKey& key : table_.sources(group_)) {
+    ++looks_;
     if (key.partial || key.used + Count(need & stripes_) > limit) break;
     if (!leaf && !table_.Find(key.node)->FinalIn(need)) continue;
     if (MayServe(receiver, key.node, need) == need) return Choice{key.node, need};
@@ -193,12 +195,15 @@ std::optional<SourceSelector::Choice> SourceSelector::FindPartial(NodeId receive
   const SourceKey* best = nullptr;
   std::optional<Choice> some_stripes;  // a source that is ahead in a part of them only
   int looks = 0;
+  Dependents dependents(table_, receiver, need);
   const auto of_these = [&](const auto& at) { return at != sources.end() && at->away == away; };
   auto key = sources.lower_bound(SourceKey{.partial = true, .away = away});
   while (of_these(key) && key->used + Count(need & stripes_) <= limit) {
     const std::uint32_t used = key->used;
     for (; of_these(key) && key->used == used; ++key) {
+      ++looks_;
       if (!books_are_complete() && ++looks > kLooksInDoubt) break;
+      if (dependents.Include(key->node)) continue;
       const StripeMask eligible = MayServe(receiver, key->node, need);
       if (eligible == need) {
         const auto rank = [](const SourceKey& k) { return std::tuple(k.lag, k.order, k.node); };

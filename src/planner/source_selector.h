@@ -77,6 +77,8 @@ class SourceSelector {
   // Receivers for whom another holder is worth a move get that one (R102).
   void Improve();
 
+  // How many holders were looked at.
+  std::int64_t looks() const { return looks_; }
   // What was granted, in order.
   const std::vector<Decision>& decisions() const { return decisions_; }
 
@@ -197,6 +199,7 @@ class SourceSelector {
   std::vector<Turn> turns_;     // of each group
   std::size_t group_ = 0;   // whose receivers are served: groups are planned one after the other
   StripeMask stripes_ = 0;  // of the group
+  mutable std::int64_t looks_ = 0;
   std::vector<Decision> decisions_;
   // Of several groups: which decisions are of a receiver and a source.
   std::map<std::pair<NodeId, NodeId>, std::vector<std::size_t>> said_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <tuple>
 
+#include "planner/dependents.h"
 #include "planner/source_selector.h"
 
 namespace hoplite::planner {
@@ -32,19 +33,15 @@ SourceSelector::Served SourceSelector::ServeByRate(NodeId receiver) {
 
 std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver,
                                                                  StripeMask need) const {
-  const bool within = IsFedWithin(receiver);
-  std::vector<std::pair<Rates::Offer, NodeId>> offers;
-  const auto sources = table_.sources(group_);
-  for (const SourceKey& key : sources) {
-    if (key.node == receiver || (within && !rates_->SameSite(key.node, receiver))) continue;
-    offers.emplace_back(rates_->OfferOf(key.node, receiver), key.node);
-  }
+  auto offers = rates_->OffersTo(receiver, table_.sources(group_), IsFedWithin(receiver));
+  looks_ += static_cast<std::int64_t>(offers.size());
   // The best come first, since to find out who may serve takes longer.
   std::ranges::make_heap(offers, std::greater());
+  Dependents dependents(table_, receiver, need);
   for (; !offers.empty(); offers.pop_back()) {
     std::ranges::pop_heap(offers, std::greater());
     const NodeId source = offers.back().second;
-    if (rates_->HangsOn(source, receiver) || !HasRoom(source, need)) continue;
+    if (dependents.Include(source) || !HasRoom(source, need)) continue;
     if (MayFeed(receiver, source, need)) return Choice{source, need};
   }
   return std::nullopt;

@@ -137,6 +137,22 @@ TEST(Histories, OfUnequalLinksKeepEveryProperty) {
   EXPECT_GT(completed, 4U * seeds.count);
 }
 
+// Of many, who move at once.
+TEST(Histories, OfManyOnUnequalLinksKeepEveryProperty) {
+  std::uint64_t completed = 0;
+  const test::Seeds seeds = test::SeedsOf(1, 2);
+  for (std::uint32_t i = 0; i < seeds.count; ++i) {
+    Options options = DrawUnequal(seeds.first + i);
+    options.nodes = 1000;
+    options.kills = static_cast<std::uint32_t>((seeds.first + i) % 100);
+    const Result<Report> report = RunBroadcast(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_EQ(report->violation, "") << report->replay;
+    completed += report->completed;
+  }
+  EXPECT_GT(completed, 400U * seeds.count);
+}
+
 // So many that a forest is best, over links on which it is seen: some of these die, lose their
 // sessions or come late, and the shard forgets it all.
 Options DrawMany(std::uint64_t seed) {

@@ -2,6 +2,7 @@
 #include "planner/copy_table.h"
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -283,6 +284,9 @@ TEST_F(TwoGroups, AProducerDependsOnNobodyInWhatItProduces) {
   Open(kA, kC, kHighStripes);
   EXPECT_TRUE(table_.DependsOn(kB, kC, kHighStripes));
   EXPECT_FALSE(table_.DependsOn(kB, kC, kLowStripes));
+  using Gets = std::map<NodeId, StripeMask>;
+  EXPECT_EQ(table_.Behind(kC, kAllStripes), (Gets{{kA, kHighStripes}, {kB, kHighStripes}}));
+  EXPECT_EQ(table_.Behind(kA, kAllStripes), (Gets{{kB, kAllStripes}}));
   table_.LowerMarks(kA, layout_.empty_marks(), {.stripes = kAllStripes});
   EXPECT_GT(At(kA).marks[0], 0U) << "nobody else speaks for what it makes";
 }

@@ -14,13 +14,15 @@ constexpr int kNodes = 2000;
 
 // One object on node 1, which everybody else asks for at once; grants are closed in order.
 struct Crowd {
-  explicit Crowd(std::uint64_t bytes) : layout(Layout::For(bytes, 1)) {
+  explicit Crowd(std::uint64_t bytes, std::size_t sites = 1) : layout(Layout::For(bytes, 1)) {
     DirectoryOptions options;
     options.recovery_window = Duration{0};
     options.link = {std::chrono::microseconds(100), Duration{0}, 1.25e9};
     state.emplace(options, Time{});
     for (int i = 1; i <= kNodes + 1; ++i) {
-      state->Apply({Time{}, NodeJoined{{NodeId(i), std::to_string(i), "x:1"}, 0}});
+      NodeInfo info{NodeId(i), std::to_string(i), "x:1"};
+      info.site = std::to_string(static_cast<std::size_t>(i) % sites);
+      state->Apply({Time{}, NodeJoined{info, 0}});
       Say(i, InventoryEnd{});
     }
     Say(1, Create{object, layout, "", nullptr});
@@ -108,6 +110,41 @@ TEST(PlannerScale, ManyDeathsAtOnceArePlannedAround) {
   const ObjectView view = *crowd.state->Find(crowd.object);
   EXPECT_TRUE(view.waiters.empty());
   EXPECT_EQ(view.transfers.size() + 1, view.holders.size());
+}
+
+// The producer is gone, and all others stand behind one receiver. Each report would make that one look
+// at all of them.
+TEST(PlannerScale, WhoFoundNobodyAmongManyLooksAgainAfterAWhile) {
+  Crowd crowd(1 << 30, 2);
+  constexpr int kFew = 500;
+  Time next{};
+  const auto plan = [&](Time now) {
+    std::vector<Action> actions;
+    next = crowd.state->Plan(now, actions);
+    std::erase_if(actions,
+                  [](const Action& action) { return !std::holds_alternative<Grant>(action.body); });
+    return actions;
+  };
+  for (int i = 2; i <= kFew; ++i) {
+    crowd.Say(i, Want{crowd.object, crowd.version, crowd.layout.empty_marks()});
+    crowd.Plan();
+  }
+  crowd.state->Apply({Time{}, NodeLost{NodeId(1)}});
+  plan(Time{});  // whoever else lost it goes behind the others
+  const auto report = [&crowd] {
+    crowd.Say(kFew, Progress{crowd.object, crowd.version, crowd.layout.empty_marks()});
+  };
+  report();
+  EXPECT_TRUE(plan(Time{}).empty());
+  const Time soon = Time{} + std::chrono::microseconds(100);
+  constexpr int kOther = kFew + 1;
+  crowd.Say(kOther,
+            Held{crowd.object, crowd.version, crowd.layout, "", crowd.layout.full_marks(), true});
+  EXPECT_TRUE(plan(soon).empty()) << "it has just looked at all";
+  ASSERT_LE(next, Time{} + std::chrono::milliseconds(50));
+  const std::vector<Action> made = plan(next);
+  ASSERT_FALSE(made.empty());
+  EXPECT_EQ(std::get<Grant>(made[0].body).source.id, NodeId(kOther));
 }
 
 }  // namespace
