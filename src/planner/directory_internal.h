@@ -76,6 +76,7 @@ class DirectoryState::State {
   // Up to a slice of what is to be done: what events touched first, then the sweeps.
   void Work();
   void Settle(const ObjectId& id);
+  void LookAgain(const ObjectId& id);
   // Whether a lost holder is still to be named to whoever asks.
   bool RemembersLoss(const ObjectId& id, const ObjectRecord& record);
   void ForgetLosses();

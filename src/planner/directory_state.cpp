@@ -75,6 +75,7 @@ void DirectoryState::State::Hear(NodeId node, const NodeEvent& event) {
   if (const ObjectId* id = ObjectOf(event)) {
     CatchUp(*id);
     books_.agenda.Add(*id);
+    if (!std::holds_alternative<Progress>(event)) LookAgain(*id);
   }
   Say(node, event);
 }
@@ -90,9 +91,17 @@ void DirectoryState::State::Say(NodeId node, const NodeEvent& event) {
 
 void DirectoryState::State::CatchUp(const ObjectId& id) {
   if (!books_.sweeps.empty()) {
-    for (const Visit& visit : books_.sweeps.Take(id)) visits_.Pay(visit, id);
+    for (const Visit& visit : books_.sweeps.Take(id)) {
+      visits_.Pay(visit, id);
+      LookAgain(id);
+    }
   }
   if (books_.window.due()) SayDeferred(id);
+}
+
+// Whoever found nobody may find somebody now.
+void DirectoryState::State::LookAgain(const ObjectId& id) {
+  if (ObjectRecord* record = books_.objects.Find(id)) record->in_vain_until = {};
 }
 
 void DirectoryState::State::SayDeferred(const ObjectId& id) {

@@ -87,10 +87,11 @@ struct ObjectRecord {
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
-  Time in_vain_until{};         // the last pass found nothing, after many looks: before the next
-  bool joint = false;           // somebody who wants this version fetches other objects, too
-  bool by_arrival = false;      // some were placed before it was joint
-  bool inline_read = false;     // the inline bytes have left with an answer
+  // The last pass found nobody, after many looks: until then reports alone make no other.
+  Time in_vain_until{};
+  bool joint = false;        // somebody who wants this version fetches other objects, too
+  bool by_arrival = false;   // some were placed before it was joint
+  bool inline_read = false;  // the inline bytes have left with an answer
   Boxed<FlowSamples> samples;
   Boxed<SlowRelays> slow_relays;
   Boxed<ReductionRecord> reduction;

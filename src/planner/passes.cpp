@@ -12,7 +12,8 @@ namespace {
 // best (R39), and the readers of a sum fold it, too.
 bool HasLinksAlone(const ObjectRecord& record) { return !record.joint && !record.reduction; }
 
-constexpr std::int64_t kImprovedInTime = 600;
+// So many pairs of a receiver and a holder are compared once while receivers keep a source.
+constexpr std::int64_t kPairsInTime = 600 * 600;
 
 // Where very many wait in vain, each report would make a pass over all of them. A look takes a tenth
 // of this, so they cost a tenth of the shard's time.
@@ -37,9 +38,10 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows =
       !record.table.somebody_parked() && record.table.starved().empty() && !record.by_arrival;
   const bool rests = flows && !record.slow_relays.OrEmpty().busy();
-  const bool improves = MayImprove(record, rests);
+  const bool in_vain = !rests && clock_.now() < record.in_vain_until;
+  if (in_vain) return gathering_.Insert(id, record.in_vain_until);
+  const bool improves = ImprovesNow(record, rests);
   if (rests && !improves) return;
-  if (clock_.now() < record.in_vain_until) return gathering_.Insert(id, record.in_vain_until);
   const bool by_rate = RatesCount(record);
   if (rests && !by_rate) return;
   // Who of another site asks later would be a part of it, too.
@@ -106,11 +108,11 @@ bool Passes::Gathers(const ObjectId& id, ObjectRecord& record, bool many) {
   return record.gathers_until > now;
 }
 
-// To look for better sources takes longer the more receivers there are: of so many each does it once
-// while it keeps a source.
-bool Passes::MayImprove(ObjectRecord& record, bool rests) const {
+// To look for better sources takes longer the more receivers, and holders, there are.
+bool Passes::ImprovesNow(ObjectRecord& record, bool rests) const {
   if (!record.samples) return !rests;
-  Duration apart = options_.keeps_source * record.table.copies().size() / kImprovedInTime;
+  const std::size_t pairs = record.table.feeding(0).size() * record.table.copies().size();
+  Duration apart = options_.keeps_source * pairs / kPairsInTime;
   if (rests) apart = std::max(apart, options_.keeps_source / 3);
   return record.samples->IsDue(apart, clock_.now());
 }

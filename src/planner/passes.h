@@ -45,7 +45,7 @@ class Passes {
  private:
   bool Gathers(const ObjectId& id, ObjectRecord& record, bool many);
   bool RatesCount(const ObjectRecord& record) const;
-  bool MayImprove(ObjectRecord& record, bool rests) const;
+  bool ImprovesNow(ObjectRecord& record, bool rests) const;
   bool ManyMayCome(const ObjectRecord& record) const;
   bool AllHaveAsked(const ObjectRecord& record) const;
   LinkModel LinkFor(const ObjectRecord& record) const;
