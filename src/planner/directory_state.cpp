@@ -101,7 +101,8 @@ void DirectoryState::State::CatchUp(const ObjectId& id) {
 
 // Whoever found nobody may find somebody now.
 void DirectoryState::State::LookAgain(const ObjectId& id) {
-  if (ObjectRecord* record = books_.objects.Find(id)) record->in_vain_until = {};
+  ObjectRecord* record = books_.objects.Find(id);
+  if (record != nullptr && record->samples) record->samples->in_vain_until = {};
 }
 
 void DirectoryState::State::SayDeferred(const ObjectId& id) {

@@ -42,10 +42,7 @@ void AddRecord(Digest& digest, const ObjectId& id, const ObjectRecord& record) {
   digest.Add(record.inline_bytes != nullptr);
   if (record.inline_bytes != nullptr) digest.Add(*record.inline_bytes);
   record.table.AddTo(digest);
-  digest.Add(record.gathers_until)
-      .Add(record.in_vain_until)
-      .Add(record.joint)
-      .Add(record.by_arrival);
+  digest.Add(record.gathers_until).Add(record.joint).Add(record.by_arrival);
   digest.Add(record.inline_read);
   const Waiting& waiting = record.waiting();
   for (const PendingCreate& create : waiting.creates) {

@@ -30,6 +30,9 @@ class FlowSamples {
   // Over the last 100 ms or so that are known, through the grant that feeds the receiver now.
   Rate RateOf(NodeId receiver, const CopyTable& table) const;
 
+  // The last pass found nobody, after many looks: until then reports alone make no other.
+  Time in_vain_until{};
+
  private:
   // What has come to a receiver since some moment, through one grant.
   struct Sample {

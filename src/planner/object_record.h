@@ -87,11 +87,9 @@ struct ObjectRecord {
   InlineBytes inline_bytes;  // null: not in the directory
   CopyTable table;
   Time gathers_until = kNever;  // before the first pass over the version (R40); never: not begun
-  // The last pass found nobody, after many looks: until then reports alone make no other.
-  Time in_vain_until{};
-  bool joint = false;        // somebody who wants this version fetches other objects, too
-  bool by_arrival = false;   // some were placed before it was joint
-  bool inline_read = false;  // the inline bytes have left with an answer
+  bool joint = false;           // somebody who wants this version fetches other objects, too
+  bool by_arrival = false;      // some were placed before it was joint
+  bool inline_read = false;     // the inline bytes have left with an answer
   Boxed<FlowSamples> samples;
   Boxed<SlowRelays> slow_relays;
   Boxed<ReductionRecord> reduction;

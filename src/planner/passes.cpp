@@ -38,8 +38,8 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   const bool flows =
       !record.table.somebody_parked() && record.table.starved().empty() && !record.by_arrival;
   const bool rests = flows && !record.slow_relays.OrEmpty().busy();
-  const bool in_vain = !rests && clock_.now() < record.in_vain_until;
-  if (in_vain) return gathering_.Insert(id, record.in_vain_until);
+  const Time in_vain_until = record.samples.OrEmpty().in_vain_until;
+  if (!rests && clock_.now() < in_vain_until) return gathering_.Insert(id, in_vain_until);
   const bool improves = ImprovesNow(record, rests);
   if (rests && !improves) return;
   const bool by_rate = RatesCount(record);
@@ -69,7 +69,8 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   SourceSelector selector(record.table, stamps_, rules);
   selector.Run();
   if (selector.decisions().empty() && selector.looks() > kFewLooks) {
-    record.in_vain_until = clock_.now() + std::min(selector.looks() * kPerLook, kLongestInVain);
+    record.samples.Make().in_vain_until =
+        clock_.now() + std::min(selector.looks() * kPerLook, kLongestInVain);
   }
   if (record.by_arrival) record.by_arrival = selector.PutInRingOrder();
   if (many || record.table.forest()) {
