@@ -28,8 +28,8 @@ struct Viewed {
   std::uint64_t made_by = 0;
   local::View view;
 };
-// One answer for each, in their order. A few messages, however many they are. Whoever asks has to
-// release each view.
+// One answer for each, in their order. A few messages, however many they are. Of ViewMany whoever asks
+// has to release each view.
 std::vector<Result<Viewed>> ViewMany(const std::shared_ptr<Connection>& connection,
                                      std::span<const ObjectId> ids, Time deadline,
                                      bool only_if_owned);

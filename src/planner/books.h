@@ -75,12 +75,11 @@ struct Books {
   OwnerBook owners;
   OwnerClock owner_clock;
   RegisterBook registers;
-  KeepApart apart;            // receivers and sources
-  Expiring<ObjectId> losses;  // objects of which a lost holder is all that is known
-  BlockedPairs pairs;         // of them: that could not connect
-  Expiring<ObjectId>
-      gathering;              // whose next pass waits: for more receivers, or since one was in vain
-  Expiring<ObjectId> giving;  // whose questions wait for the shard's link, or for a Give
+  KeepApart apart;               // receivers and sources
+  Expiring<ObjectId> losses;     // objects of which a lost holder is all that is known
+  BlockedPairs pairs;            // of them: that could not connect
+  Expiring<ObjectId> gathering;  // whose next pass waits
+  Expiring<ObjectId> giving;     // whose questions wait for the shard's link, or for a Give
   Sweeps sweeps;
   Agenda agenda;
   Outbox outbox;

@@ -109,12 +109,12 @@ void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fas
   node.rate_class =
       static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
   node.needs_source = !copy.final();
-  ids_.push_back(id);
   nodes_.push_back(std::move(node));
 }
 
 std::size_t Rates::IndexOf(NodeId node) const {
-  return static_cast<std::size_t>(std::ranges::lower_bound(ids_, node) - ids_.begin());
+  return static_cast<std::size_t>(std::ranges::lower_bound(nodes_, node, {}, &Node::id) -
+                                  nodes_.begin());
 }
 
 double Rates::Node::passes() const { return needs_source ? comes : kNoLimit; }

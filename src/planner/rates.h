@@ -108,7 +108,6 @@ class Rates {
   const CopyTable& table_;
   Duration move_;                          // that a move takes
   std::vector<Node> nodes_;                // in the order of their ids; they point at each other
-  std::vector<NodeId> ids_;                // of these, to find one fast
   std::vector<std::vector<double>> ways_;  // from site to site
   std::vector<double> most_;               // that anybody could give, by the receiver's site
 };
