@@ -1,4 +1,5 @@
-// Search: every order of steps of a small world, cut where a state was seen before.
+// Search: every order of steps of a small world, cut where a state was seen before. Walk: one order of
+// them, for worlds that have too many.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +16,9 @@ struct SearchResult : OrdersResult<Step> {
 };
 
 SearchResult Search(const SmallOptions& options, std::uint64_t most_states);
+
+// Until nothing can happen any more. How soon each node takes each kind of step is drawn first, so that
+// a message may be on its way while much else happens. The same seed walks the same way.
+SearchResult Walk(const SmallOptions& options, std::uint64_t seed);
 
 }  // namespace hoplite::sim

@@ -190,6 +190,7 @@ class SmallWorld {
   std::optional<std::uint32_t> NextStripeOf(const Stream& stream) const;
   bool HasRoom(const Stream& stream, std::uint32_t stripe) const;
   bool MayEnd(const Stream& stream) const;
+  bool Lasts(const Stream& stream) const;
   bool PullsFrom(std::uint32_t source, std::uint32_t receiver, std::uint32_t stripe) const;
   void FailStream(const Stream& stream, protocol::Failure why);
   std::vector<Party> Parties() const;

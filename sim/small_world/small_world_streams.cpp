@@ -146,19 +146,23 @@ bool SmallWorld::HasRoom(const Stream& stream, std::uint32_t stripe) const {
 
 bool SmallWorld::MayEnd(const Stream& stream) const { return SourceCopy(stream)->complete; }
 
-// A stream that the shard has moved ends as soon as its receiver hears that.
+// Its receiver has not yet to hear that it broke, that its source has dropped the copy, or of a grant
+// that ends it (R8).
+bool SmallWorld::Lasts(const Stream& stream) const {
+  const auto ends = [&stream](const protocol::NodeAction& word) {
+    const auto* grant = std::get_if<protocol::Grant>(&word);
+    return grant != nullptr && (grant->stripes & stream.fetch.stripes) != 0;
+  };
+  return stream.fate == Stream::Fate::kFlows &&
+         std::ranges::none_of(members_[stream.receiver].to_node, ends);
+}
+
 bool SmallWorld::PullsFrom(std::uint32_t source, std::uint32_t receiver,
                            std::uint32_t stripe) const {
-  const auto moved = [this](const Stream& stream) {
-    return std::ranges::any_of(members_[stream.receiver].to_node, [&](const auto& word) {
-      const auto* grant = std::get_if<protocol::Grant>(&word);
-      return grant != nullptr && grant->replaces == stream.fetch.grant;
-    });
-  };
   std::uint32_t at = source;
   while (at != receiver) {
     const auto feed = std::ranges::find_if(streams_, [&](const Stream& stream) {
-      return stream.receiver == at && (stream.open >> stripe & 1) != 0 && !moved(stream);
+      return stream.receiver == at && (stream.open >> stripe & 1) != 0 && Lasts(stream);
     });
     if (feed == streams_.end()) return false;
     at = IndexOf(feed->fetch.source);
@@ -175,7 +179,8 @@ void SmallWorld::Answer(std::size_t index) {
   const protocol::Failure answer = members_[source].node.Answer(stream.fetch);
   if (answer != protocol::Failure::kNone) return FailStream(stream, answer);
   for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
-    if ((stream.fetch.stripes >> s & 1) == 0 || !PullsFrom(source, stream.receiver, s)) continue;
+    const bool asked = (stream.fetch.stripes >> s & 1) != 0;
+    if (!asked || !Lasts(stream) || !PullsFrom(source, stream.receiver, s)) continue;
     Fail(fmt::format("P2: n{} pulls from n{}, which pulls from it", stream.receiver, source));
   }
   stream.open = stream.fetch.stripes;
@@ -190,7 +195,11 @@ void SmallWorld::Block(std::size_t index) {
   const Content content = SourceCopy(stream)->content[stripe];
   const std::uint32_t mark = node.copy()->marks[stripe] + options_.stride;
   Fail(std::string(node.Received(stripe, mark, content)));
-  if (reduction_) SayFull(stream.receiver);
+  const std::uint32_t receiver = stream.receiver;
+  Effects effects;
+  node.BytesWhole(effects);
+  Effect(receiver, effects);
+  if (reduction_) SayFull(receiver);
 }
 
 // The source has sealed its copy and sent all: every stripe of the stream is final.

@@ -34,12 +34,12 @@ void FlightState::TakeAnswer(Effects& out) {
   if (std::exchange(again_, false)) out.say.emplace_back(CancelLocate{object_});
 }
 
-// An answer may be to a question that was taken back, or whose room was lost, meanwhile. If it counts
-// as a Want, that is taken back as well: words that were said since may have ended it. But not from
-// a flight that has said the same Want by itself.
+// An answer may be to a question that was taken back meanwhile. If it counts as a Want, that is taken
+// back as well: words that were said since may have ended it. But not from a flight that has said the
+// same Want by itself.
 bool FlightState::On(const protocol::Located& located, Effects& out) {
   const bool asked = locating();
-  const bool mine = asked && question_.room != 0 && located.wanted == question_.number;
+  const bool mine = asked && located.wanted == question_.number;
   const bool said = !asked && located_ && located_->version == located.version &&
                     (stage_ == Stage::kReceiving || stage_ == Stage::kLeaving);
   if (located.wanted != 0 && !mine && !said) {

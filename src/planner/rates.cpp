@@ -218,10 +218,20 @@ bool Rates::IsFedWithin(NodeId receiver_id, const std::function<bool(NodeId)>& r
     if (&node == &receiver || node.site != receiver.site) return false;
     const bool crosses = node.source != nullptr && node.source->site != node.site;
     if (node.needs_source && (!crosses || node.rate_class > receiver.rate_class)) return false;
+    if (IsBehind(node, receiver)) return false;
     const Copy& copy = *table_.Find(node.id);
     if (!copy.live || copy.leaf || !reaches(node.id)) return false;
     return !node.needs_source || copy.progress() >= has;
   });
+}
+
+bool Rates::IsBehind(const Node& node, const Node& receiver) const {
+  const Node* at = node.source;
+  for (std::size_t steps = 0; at != nullptr && steps < nodes_.size(); ++steps) {
+    if (at == &receiver) return true;
+    at = at->source;
+  }
+  return false;
 }
 
 void Rates::Serve(NodeId holder_id, NodeId receiver_id) {

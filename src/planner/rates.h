@@ -66,8 +66,8 @@ class Rates {
   // A holder that gets bytes catches up with this lead of a receiver within the time for which it
   // may hold a FETCH.
   bool CatchesUp(NodeId holder, std::uint64_t bytes) const;
-  // Of those that the receiver can reach, another one of its site has the object, or crosses into the
-  // site, is no slower and has as much as it: nobody else crosses (R105).
+  // Of those that the receiver can reach, another one of its site has the object; or crosses into the
+  // site, gets nothing from it, is no slower and has as much: nobody else crosses (R105).
   bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
   bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
   // The holder serves the receiver from now on.
@@ -94,6 +94,8 @@ class Rates {
   const Node& of(NodeId node) const { return nodes_[IndexOf(node)]; }
   Node& of(NodeId node) { return nodes_[IndexOf(node)]; }
   void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest);
+  // It gets what the receiver gets, perhaps through others.
+  bool IsBehind(const Node& node, const Node& receiver) const;
   void Share(Node& holder, const FlowSamples& samples);
   // What a holder's link has left for this receiver: those that are as fast or faster come first.
   static double Spare(const Node& holder, const Node& receiver);

@@ -118,12 +118,13 @@ void Recovery::AdoptUpstreams(ObjectRecord& record, NodeId node,
   // The node knows nothing of the other grants, or has ended them: the messages were lost.
   CloseFeeds(table, node, copy.final() ? std::vector<Upstream>() : upstreams);
   if (copy.final() || upstreams.empty()) return;
-  const StripeMask missing =
-      table.Missing(copy.marks, table.layout().all_stripes() & ~copy.produces);
+  const StripeMask from_others = table.layout().all_stripes() & ~copy.produces;
+  const StripeMask missing = table.Missing(copy.marks, from_others);
   StripeMask named = 0;
   for (const Upstream& from : upstreams) {
     named |= from.stripes;
-    const StripeMask stripes = from.stripes & missing & ~copy.fed();
+    // A stripe whose bytes are all here, too: until the stream ends its source is that of the stripe.
+    const StripeMask stripes = from.stripes & from_others & ~copy.fed();
     if (stripes == 0 || Adopt(table, node, from, stripes)) continue;
     named &= ~stripes;
     table.NoteStray(node, from.node, from.grant, stripes);

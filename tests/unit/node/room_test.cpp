@@ -107,7 +107,7 @@ TEST_F(RoomTest, WhoNeedsMemoryTakesItAndTheShardHearsOfIt) {
   ASSERT_TRUE(all) << "nothing is evicted for room, and nobody waits for it";
   EXPECT_THAT(node_.Says(), ElementsAre("locate x"));
   node_.Hear(Located());
-  EXPECT_THAT(node_.Says(), ElementsAre("cancel want x", "cancel locate x", "subscribe x"))
+  EXPECT_THAT(node_.Says(), ElementsAre("cancel locate x", "cancel want x", "subscribe x"))
       << "it waits for memory";
   node_.Hear(Grant());
   EXPECT_THAT(node_.Says(), ElementsAre("closed x abandoned"));

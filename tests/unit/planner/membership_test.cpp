@@ -239,6 +239,19 @@ TEST_F(Inventories, OfANamedGrantTheBooksKeepTheStripesThatAreNamed) {
   EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
 }
 
+// A stream brings the end of a stripe whose bytes have all come, too.
+TEST_F(Inventories, AStripeThatIsFullComesFromItsSourceUntilTheStreamEnds) {
+  layout_ = Layout::For(1 << 20, 4);
+  for (const char* node : {"S", "R1", "R2"}) Join(node);
+  Put("S").Get("R2").Get("R1").Ignore();
+  Held held{object_, VersionAt("R1"), layout_, "", StripeMarks{16, 2, 2, 2}};
+  held.upstreams = {{Id("R2"), NewestGrant("R1"), layout_.all_stripes()}};
+  Restart(Recovering()).Connect("R1").Say("R1", held).EndInventory("R1").After(seconds(1));
+  Connect("R2").HeldBy("R2", 16).Want("R2", 16).EndInventory("R2");
+  ExpectNotAmong("R2 <- R1 {1}");
+  EXPECT_EQ(state_->Find(object_)->transfers.size(), 1U);
+}
+
 TEST_F(Inventories, WhileCollectingOnlySourcesThatAreStrictlyAheadAreGranted) {
   for (const char* node : {"S", "R1", "R2"}) Join(node);
   Put("S").Get("R1").Locate("R2").Ignore();

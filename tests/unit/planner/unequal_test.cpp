@@ -132,6 +132,23 @@ TEST_F(Unequal, WhoCannotReachItsOwnSiteCrosses) {
   ExpectAmong("E2 <- S");
 }
 
+// Who gets its bytes through others that went out of the site and in again feeds nobody there for it.
+TEST_F(Unequal, NobodyIsFedWithinItsSiteByItsOwnBytes) {
+  JoinAt("S", "west", 0).JoinAt("E1", "east", 0).JoinAt("W", "west", 0);
+  JoinAt("E2", "east", 0).JoinAt("E3", "east", 0);
+  Put("S").Get("E1").Get("W").Fail("W", 0, Failure::kUnreachable);
+  ExpectAmong("W <- E1");
+  Get("E2").Fail("E2", 0, Failure::kUnreachable);
+  ExpectAmong("E2 <- W");
+  // This one has nothing, and comes to nobody.
+  Get("E3");
+  for (int source = 0; source < 4; ++source) Fail("E3", 0, Failure::kUnreachable);
+  Ignore();
+  After(milliseconds(100));
+  Has("E1", 0);
+  ExpectNotAmong("E1 <- E3 moved");
+}
+
 TEST_F(Unequal, AFasterOneCrossesInTheSlowOnesPlace) {
   JoinAt("S", "west", kFast).JoinAt("E1", "east", kSlow).JoinAt("E2", "east", kFast);
   Put("S").Get("E1");
