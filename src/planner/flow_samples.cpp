@@ -12,6 +12,10 @@ constexpr Duration kSampled = std::chrono::milliseconds(100);
 constexpr std::uint64_t kReadyBlocks = 4;
 constexpr double kReadySeconds = 0.05;
 
+// A stream that grows by more than this from one tenth of a second to the next is not limited yet: it
+// begins slowly where links are busy.
+constexpr double kGrows = 1.25;
+
 constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t ReadyBlocks(const Copy& receiver, const Feed& feed, const CopyTable& table) {
@@ -32,6 +36,13 @@ std::uint64_t ReadyBlocks(const Copy& receiver, const CopyTable& table) {
     if (ready == kEverything) break;
   }
   return ready;
+}
+
+std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table) {
+  const Copy* copy = table.Find(source);
+  if (copy == nullptr || copy->flow().serving.empty()) return {};
+  const auto& streams = copy->flow().serving;
+  return {streams.size(), *(streams.end() - 1)};
 }
 
 double Bytes(std::uint64_t blocks, const CopyTable& table) {
@@ -62,22 +73,26 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time now) {
   const std::uint64_t has = copy->progress();
   const std::uint64_t ready =
       table.forest() ? ReadyBlocks(*copy, table) : ReadyBlocks(*copy, *feed, table);
+  const auto beside = StreamsOf(feed->source, table);
   sample.ready = std::min(sample.ready, ready);
+  sample.steady = sample.steady && sample.beside == beside;
   if (sample.grant != feed->grant || feed->moving() || !sample.flowing) {
     const bool flowing = sample.grant == feed->grant && has > sample.had && !feed->moving();
-    sample = {feed->grant, now, has, ready, flowing, {}};
+    sample = {feed->grant, now, has, ready, flowing, beside, true, 0, {}};
     return false;
   }
   const Duration elapsed = now - sample.since;
   if (elapsed < kSampled) return false;
   Rate rate;
+  double last = 0;
   if (has >= sample.had) {
-    rate.bytes_per_second = Bytes(has - sample.had, table) / ToSeconds(elapsed);
-    const double under_way =
-        std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate.bytes_per_second);
+    last = Bytes(has - sample.had, table) / ToSeconds(elapsed);
+    rate.bytes_per_second = std::max(last, sample.last);
+    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * last);
     rate.ready = sample.ready == kEverything || Bytes(sample.ready, table) >= under_way;
+    rate.steady = sample.steady && last <= kGrows * sample.last;
   }
-  sample = {feed->grant, now, has, ready, true, rate};
+  sample = {feed->grant, now, has, ready, true, beside, true, last, rate};
   return has >= sample.had;
 }
 

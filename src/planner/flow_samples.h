@@ -7,8 +7,10 @@
 // sampled. A value type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -21,13 +23,15 @@ class FlowSamples {
   struct Rate {
     double bytes_per_second = 0;  // 0: not known yet
     bool ready = false;           // its source had bytes for it all the while
+    bool steady = false;          // it sent to the same receivers, and the stream did not grow
   };
 
   // The receiver's marks in the table are news. True: RateOf has a new answer.
   bool Note(NodeId receiver, const CopyTable& table, Time now);
   // Sources may be compared once more: true once in so long.
   bool IsDue(Duration interval, Time now);
-  // Over the last 100 ms or so that are known, through the grant that feeds the receiver now.
+  // Through the grant that feeds the receiver now: in the better one of the last two tenths of a second
+  // or so.
   Rate RateOf(NodeId receiver, const CopyTable& table) const;
 
   // The last pass found nobody, after many looks: until then reports alone make no other.
@@ -41,6 +45,10 @@ class FlowSamples {
     std::uint64_t had = 0;    // blocks
     std::uint64_t ready = 0;  // the least number of blocks that its source had more than it
     bool flowing = false;
+    // Of the streams of its source: how many, and the newest.
+    std::pair<std::size_t, GrantId> beside;
+    bool steady = true;  // no other ones, since then
+    double last = 0;     // bytes per second, in the tenth of a second before
     Rate rate;
   };
 

@@ -19,11 +19,6 @@ double CarriedBy(NodeId node, const NodeTable& nodes) {
   return record != nullptr ? record->carries : 0;
 }
 
-double SentBy(NodeId node, const NodeTable& nodes) {
-  const NodeRecord* record = nodes.Find(node);
-  return record != nullptr ? record->sends : 0;
-}
-
 }  // namespace
 
 std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
@@ -39,14 +34,16 @@ std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
   return streams;
 }
 
-double LinkLearning::Learn(NodeId receiver, double in_all, NodeTable& nodes) const {
+double LinkLearning::Learn(NodeId receiver, double in_all, Time now, NodeTable& nodes) const {
   const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
   const NodeId source = FeedOf(table_.Find(receiver), table_)->source;
   const std::vector<Stream> streams = StreamsOf(source, nodes);
   double sent = 0;
   double most = 0;
+  bool known = true;
   for (const Stream& stream : streams) {
     sent += stream.rate;
+    known = known && stream.rate > 0;
     most = std::max(most, stream.rate);
   }
   nodes.NoteProven(receiver, own.bytes_per_second);
@@ -58,20 +55,20 @@ double LinkLearning::Learn(NodeId receiver, double in_all, NodeTable& nodes) con
     nodes.NoteWay(from, to, own.bytes_per_second);
     return 0;
   }
-  // Of streams that share a source one says something of its receiver only if that has less than it
-  // could have, although the source could send more.
-  const bool explained = IsUsedUp(own.bytes_per_second, CarriedBy(receiver, nodes));
-  if (!joint_ && table_.group_count() == 1 && streams.size() > 1 && !explained) {
+  // Where the source's link is the limit, its streams say nothing of their receivers' links.
+  if (!joint_ && table_.group_count() == 1) {
     const auto shares = [&](const Stream& stream) {
       return stream.rate > kAsFast * most && !stream.explained;
     };
-    if (own.bytes_per_second > kAsFast * most && std::ranges::count_if(streams, shares) >= 2) {
-      nodes.NoteSent(source, sent, true);
-    }
-    if (SentBy(source, nodes) == 0 || IsUsedUp(sent, SentBy(source, nodes))) return 0;
+    const bool limited = own.bytes_per_second > kAsFast * most &&
+                         !IsUsedUp(own.bytes_per_second, CarriedBy(receiver, nodes));
+    if (limited && std::ranges::count_if(streams, shares) >= 2) nodes.NoteSent(source, sent, true);
+    const double sends = nodes.SendsOf(source);
+    if (!known || (sends == 0 ? streams.size() > 1 : IsUsedUp(sent, sends))) return 0;
   }
   const double carries = std::max(own.bytes_per_second, in_all);
-  nodes.NoteCarried(receiver, carries);
+  if (!own.steady && CarriedBy(receiver, nodes) > 0) return 0;
+  nodes.NoteCarried(receiver, carries, now);
   return carries;
 }
 

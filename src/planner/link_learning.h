@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/time.h"
 #include "planner/copy_table.h"
 #include "planner/flow_samples.h"
 #include "planner/node_table.h"
@@ -22,7 +23,7 @@ class LinkLearning {
 
   // The receiver, to which so many bytes per second come of all objects, has a new sample. Answers
   // what its own link was seen to carry; 0: another one was the limit.
-  double Learn(NodeId receiver, double in_all, NodeTable& nodes) const;
+  double Learn(NodeId receiver, double in_all, Time now, NodeTable& nodes) const;
 
  private:
   struct Stream {

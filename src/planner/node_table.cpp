@@ -44,8 +44,8 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   record.info = info;
   if (news) {
     const auto rate = static_cast<double>(told);
-    record.sends = told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink);
-    Believe(record, record.sends);
+    record.sends = 0;
+    Believe(record, told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink));
   }
   SetAlive(record, true);
   record.inventory_open = true;
@@ -134,12 +134,21 @@ bool NodeTable::MayDiffer() const {
   return HasSites() || (!rates_.empty() && *rates_.rbegin() > kAlike * *rates_.begin());
 }
 
-void NodeTable::NoteCarried(NodeId node, double bytes_per_second) {
-  constexpr double kDown = 0.5;
+void NodeTable::NoteCarried(NodeId node, double bytes_per_second, Time now) {
   NodeRecord& record = nodes_.at(node);
   const bool slower = bytes_per_second < record.carries;
-  Believe(record, record.carries + (slower ? kDown : 1) * (bytes_per_second - record.carries));
-  if (slower) record.sends = std::min(record.sends, record.carries);
+  Believe(record, bytes_per_second);
+  if (slower && record.sends > 0) record.sends = std::min(record.sends, bytes_per_second);
+  record.was_limit = now;
+}
+
+double NodeTable::MayCarry(NodeId node, Time now) const {
+  constexpr Duration kLately = std::chrono::seconds(10);
+  constexpr double kMore = 1.4;  // of a better class, and served well by who sends what is believed
+  const NodeRecord* record = Find(node);
+  if (record == nullptr) return 0;
+  const bool seen = record->was_limit != Time{} && now - record->was_limit < kLately;
+  return (seen ? 1 : kMore) * record->carries;
 }
 
 void NodeTable::NoteProven(NodeId node, double bytes_per_second) {
@@ -150,8 +159,14 @@ void NodeTable::NoteProven(NodeId node, double bytes_per_second) {
 void NodeTable::NoteSent(NodeId node, double bytes_per_second, bool all) {
   const auto entry = nodes_.find(node);
   if (entry == nodes_.end()) return;
-  double& sends = entry->second.sends;
-  if (all || (sends > 0 && bytes_per_second > sends)) sends = bytes_per_second;
+  const double sends = SendsOf(node);
+  if (all || (sends > 0 && bytes_per_second > sends)) entry->second.sends = bytes_per_second;
+}
+
+double NodeTable::SendsOf(NodeId node) const {
+  const NodeRecord* record = Find(node);
+  if (record == nullptr) return 0;
+  return record->sends > 0 ? record->sends : record->carries;
 }
 
 void NodeTable::NoteWay(const std::string& from, const std::string& to, double bytes_per_second) {

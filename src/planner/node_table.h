@@ -26,9 +26,11 @@ struct NodeRecord {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   Time gives_until{};  // its link has carried all that it was told to give (R85), if links are slow
-  // Bytes per second that its link brings and takes, as it was told or seen; 0: not known.
+  // Bytes per second that its link brings, as it was told or seen, and takes, as it was seen; 0: not
+  // known.
   double carries = 0;
   double sends = 0;
+  Time was_limit{};  // when its link was last seen to bring no more than that
 };
 
 // A value type. Decides nothing.
@@ -71,15 +73,19 @@ class NodeTable {
   // It is to give what takes its link so long. The answer: until when that and all before it does.
   Time NoteGives(NodeId node, Duration takes, Time now);
 
-  // So much came to a node whose source had more: what its link carries. A faster one is believed at
-  // once, a slower one by and by, and then to send no more either.
-  void NoteCarried(NodeId node, double bytes_per_second);
+  // So much came to a node whose source had more: what its link carries, and so sends at most.
+  void NoteCarried(NodeId node, double bytes_per_second, Time now);
   // So much came to it: its link is not slower.
   void NoteProven(NodeId node, double bytes_per_second);
   // So much went from it; `all`: its link carries no more.
   void NoteSent(NodeId node, double bytes_per_second, bool all);
+  // As much as it carries, where nothing else was seen. 0: not known.
+  double SendsOf(NodeId node) const;
   // So much went from one site to another, which had more.
   void NoteWay(const std::string& from, const std::string& to, double bytes_per_second);
+  // What its link may carry: more than is believed, if nobody saw lately that it was the limit. Else a
+  // belief that was wrong once would be kept by those places that it leads to. 0: not known.
+  double MayCarry(NodeId node, Time now) const;
   // Two members may have links or sites that differ.
   bool MayDiffer() const;
   // Members stand in several sites.

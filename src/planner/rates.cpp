@@ -57,16 +57,18 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
   return static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }
 
-Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples)
+Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples, Time now)
     : table_(table), move_(kMessagesOfAMove * nodes.link().latency) {
   double fastest = 0;
   for (const auto& [id, copy] : table.copies()) {
-    if (const NodeRecord* node = nodes.Find(id)) fastest = std::max(fastest, node->carries);
+    fastest = std::max(fastest, nodes.MayCarry(id, now));
   }
   if (fastest == 0) fastest = nodes.link().bytes_per_second;
   std::map<std::string, std::uint32_t> sites;
   std::vector<Node*> holders;  // that need no source; then those behind them, down the tree
-  for (const auto& [id, copy] : table.copies()) Note(id, copy, nodes, fastest);
+  for (const auto& [id, copy] : table.copies()) {
+    Note(id, copy, nodes.MayCarry(id, now), nodes.SendsOf(id), fastest);
+  }
   for (Node& node : nodes_) {
     const auto number = static_cast<std::uint32_t>(sites.size());
     node.site = sites.try_emplace(nodes.SiteOf(node.id), number).first->second;
@@ -100,12 +102,10 @@ void Rates::NoteReach(const Node& holder) {
   }
 }
 
-void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest) {
-  const NodeRecord* known = nodes.Find(id);
-  const bool measured = known != nullptr && known->carries > 0;
+void Rates::Note(NodeId id, const Copy& copy, double may_carry, double sends, double fastest) {
   Node node{.id = id, .distance = table_.DistanceOf(0, id)};
-  node.wants = measured ? known->carries : fastest;
-  node.sends = known != nullptr && known->sends > 0 ? known->sends : node.wants;
+  node.wants = may_carry > 0 ? may_carry : fastest;
+  node.sends = sends > 0 ? sends : node.wants;
   node.rate_class =
       static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
   node.needs_source = !copy.final();

@@ -48,7 +48,7 @@ class Rates {
   // source pays.
   static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone);
 
-  Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples);
+  Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples, Time now);
   Rates(const Rates&) = delete;
   Rates& operator=(const Rates&) = delete;
 
@@ -93,7 +93,7 @@ class Rates {
   std::size_t IndexOf(NodeId node) const;
   const Node& of(NodeId node) const { return nodes_[IndexOf(node)]; }
   Node& of(NodeId node) { return nodes_[IndexOf(node)]; }
-  void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest);
+  void Note(NodeId id, const Copy& copy, double may_carry, double sends, double fastest);
   // It gets what the receiver gets, perhaps through others.
   bool IsBehind(const Node& node, const Node& receiver) const;
   void Share(Node& holder, const FlowSamples& samples);

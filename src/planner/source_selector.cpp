@@ -58,7 +58,8 @@ SourceSelector::SourceSelector(CopyTable& table, Stamps& stamps, const PassRules
     turns_.push_back(turn);
   }
   TurnTo(0);
-  if (rules.unequal) rates_.emplace(table_, rules.unequal->nodes, rules.unequal->samples);
+  if (rules.unequal)
+    rates_.emplace(table_, rules.unequal->nodes, rules.unequal->samples, rules.now);
 }
 
 void SourceSelector::TurnTo(std::size_t group) {

@@ -71,7 +71,7 @@ void SourceSelector::Improve() {
   TurnTo(0);
   // What was granted since they were computed feeds others, too.
   if (!decisions_.empty()) {
-    rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples);
+    rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples, rules_.now);
   }
   std::vector<NodeId> fed;
   for (const ProgressKey& key : table_.feeding(group_)) fed.push_back(key.node);

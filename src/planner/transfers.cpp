@@ -266,7 +266,7 @@ void Transfers::On(NodeId node, const Progress& event) {
   if (!record->samples.Make().Note(node, record->table, clock_.now())) return;
   const auto in_all = static_cast<double>(event.bytes_per_second);
   const LinkLearning learning(record->table, *record->samples, record->joint);
-  const double carries = learning.Learn(node, in_all, nodes_);
+  const double carries = learning.Learn(node, in_all, clock_.now(), nodes_);
   if (carries == 0) return;
   // Its place may be a newcomer's, which it waits for (R40).
   const bool settled = clock_.now() - record->table.Find(node)->place(0).granted >= kLongestFresh;

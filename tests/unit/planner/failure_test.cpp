@@ -31,6 +31,9 @@ class Failures : public Scenario {
     After(milliseconds(200));
     Has("R2", 7'000'000, 32'000'000);
     Has("R1", 20'600'000, in_all);
+    After(milliseconds(200));
+    Has("R2", 13'400'000, 32'000'000);
+    Has("R1", 20'900'000, in_all);
   }
 };
 
@@ -216,7 +219,7 @@ TEST_F(Failures, WhoHoldsUpThoseBehindItIsPassed) {
   LittleComesToR1(1'500'000);
   Expect();
   After(milliseconds(110));
-  Has("R2", 20'600'000, 32'000'000);
+  Has("R2", 20'900'000, 32'000'000);
   Expect("R2 <- S moved");
 }
 

@@ -40,12 +40,14 @@ class LinkLearningTest : public ::testing::Test {
     samples_.Note(node, table_, now_);
   }
   void Pass() { now_ += milliseconds(100); }
-  double Learn(NodeId node) { return LinkLearning(table_, samples_, false).Learn(node, 0, nodes_); }
+  double Learn(NodeId node) {
+    return LinkLearning(table_, samples_, false).Learn(node, 0, now_, nodes_);
+  }
   double Rate(std::uint32_t blocks) const {
     return 10.0 * blocks * static_cast<double>(layout_.block_bytes);
   }
   double Carries(NodeId node) const { return nodes_.Find(node)->carries; }
-  double Sends(NodeId node) const { return nodes_.Find(node)->sends; }
+  double Sends(NodeId node) const { return nodes_.SendsOf(node); }
 
   const Layout layout_ = Layout::For(256_MiB, 1);
   CopyTable table_{layout_, kFrom};
@@ -60,16 +62,16 @@ class LinkLearningTest : public ::testing::Test {
 TEST_F(LinkLearningTest, WhoIsServedAloneAndGetsLittleHasASlowLink) {
   Join(kOne, "");
   Serve(kOne);
-  for (int tenth = 0; tenth < 3; ++tenth, Pass()) Comes(kOne, 1);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 1);
   EXPECT_EQ(Learn(kOne), Rate(1));
-  EXPECT_EQ(Carries(kOne), (kFast + Rate(1)) / 2);
+  EXPECT_EQ(Carries(kOne), Rate(1));
   EXPECT_EQ(Sends(kOne), Carries(kOne));
   EXPECT_EQ(Sends(kFrom), kFast);
 }
 
 TEST_F(LinkLearningTest, OfThoseWhoShareASourceTheSourceIsTheLimit) {
   for (const NodeId node : {kOne, kTwo}) Join(node, ""), Serve(node);
-  for (int tenth = 0; tenth < 3; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 1);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 1);
   EXPECT_EQ(Learn(kOne), 0);
   EXPECT_EQ(Carries(kOne), kFast);
   EXPECT_EQ(Sends(kFrom), 2 * Rate(1));
@@ -79,7 +81,7 @@ TEST_F(LinkLearningTest, OfThoseWhoShareASourceTheSourceIsTheLimit) {
 TEST_F(LinkLearningTest, WhoGetsLessThanItsShareOfAFullLinkIsNotSlow) {
   Join(kFrom, "", static_cast<std::uint64_t>(Rate(5)));
   for (const NodeId node : {kOne, kTwo}) Join(node, ""), Serve(node);
-  for (int tenth = 0; tenth < 3; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 4);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 4);
   EXPECT_EQ(Learn(kOne), 0);
   EXPECT_EQ(Carries(kOne), kFast);
 }
@@ -87,15 +89,76 @@ TEST_F(LinkLearningTest, WhoGetsLessThanItsShareOfAFullLinkIsNotSlow) {
 TEST_F(LinkLearningTest, WhoGetsLittleWhileItsSourceHasMuchLeftIsSlow) {
   Join(kFrom, "", static_cast<std::uint64_t>(Rate(20)));
   for (const NodeId node : {kOne, kTwo}) Join(node, ""), Serve(node);
-  for (int tenth = 0; tenth < 3; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 4);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 4);
   EXPECT_GT(Learn(kOne), 0);
   EXPECT_LT(Carries(kOne), kFast);
+}
+
+// A stream begins slowly where links are busy.
+TEST_F(LinkLearningTest, WhileAStreamGrowsItsReceiverIsNotSlow) {
+  Join(kOne, "");
+  Serve(kOne);
+  for (const std::uint32_t blocks : {1, 1, 2, 4, 6}) {
+    Comes(kOne, blocks), Pass();
+    if (samples_.RateOf(kOne, table_).bytes_per_second > 0) Learn(kOne);
+    EXPECT_EQ(Carries(kOne), kFast);
+  }
+  Comes(kOne, 5);
+  EXPECT_EQ(Learn(kOne), Rate(6)) << "the better one of two";
+  EXPECT_EQ(Carries(kOne), Rate(6));
+}
+
+TEST_F(LinkLearningTest, OfAnUnknownLinkTheFirstSampleCounts) {
+  Join(kOne, "", 0);
+  Serve(kOne);
+  for (const std::uint32_t blocks : {1, 1, 2}) Comes(kOne, blocks), Pass();
+  Learn(kOne);
+  EXPECT_EQ(Carries(kOne), Rate(2));
+}
+
+// What a stream took that is gone is in the sum of none.
+TEST_F(LinkLearningTest, NothingIsLearnedWhileTheSourceServesOthersThanBefore) {
+  for (const NodeId node : {kOne, kTwo}) Join(node, "");
+  Serve(kOne);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) {
+    if (tenth == 3) Serve(kTwo);
+    Comes(kOne, 1);
+  }
+  Learn(kOne);
+  EXPECT_EQ(Carries(kOne), kFast);
+  table_.Close(GrantId{{1, Raw(kTwo)}});
+  Comes(kOne, 1), Pass();
+  Learn(kOne);
+  EXPECT_EQ(Carries(kOne), kFast);
+  Comes(kOne, 1);
+  Learn(kOne);
+  EXPECT_EQ(Carries(kOne), Rate(1));
+}
+
+// Of a link that is full: each could take all of it.
+TEST_F(LinkLearningTest, NeitherOfTwoWhoFillTheirSourcesLinkIsSlow) {
+  for (const NodeId node : {kOne, kTwo}) Join(node, ""), Serve(node);
+  Join(kOne, "", static_cast<std::uint64_t>(Rate(6)));
+  Join(kFrom, "", static_cast<std::uint64_t>(Rate(10)));
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 5), Comes(kTwo, 5);
+  EXPECT_EQ(Learn(kOne), 0);
+  EXPECT_EQ(Carries(kOne), Rate(6));
+}
+
+TEST_F(LinkLearningTest, WhatNobodySawToBeALimitLatelyMayBeMore) {
+  Join(kOne, "");
+  Serve(kOne);
+  EXPECT_EQ(nodes_.MayCarry(kOne, now_), 1.4 * kFast);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 2);
+  Learn(kOne);
+  EXPECT_EQ(nodes_.MayCarry(kOne, now_), Rate(2));
+  EXPECT_EQ(nodes_.MayCarry(kOne, now_ + std::chrono::seconds(10)), 1.4 * Rate(2));
 }
 
 TEST_F(LinkLearningTest, AStreamBetweenSitesSaysOnlyWhatThatWayCarries) {
   Join(kOne, "east");
   Serve(kOne);
-  for (int tenth = 0; tenth < 3; ++tenth, Pass()) Comes(kOne, 1);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 1);
   EXPECT_EQ(Learn(kOne), 0);
   EXPECT_EQ(Carries(kOne), kFast);
   EXPECT_EQ(nodes_.RateOfWay("", "east"), Rate(1));
@@ -104,7 +167,7 @@ TEST_F(LinkLearningTest, AStreamBetweenSitesSaysOnlyWhatThatWayCarries) {
 TEST_F(LinkLearningTest, MoreThanWasKnownIsBelievedAtOnce) {
   Join(kOne, "", 1'000'000);
   Serve(kOne);
-  for (int tenth = 0; tenth < 3; ++tenth, Pass()) Comes(kOne, 4);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 4);
   Learn(kOne);
   EXPECT_EQ(Carries(kOne), Rate(4));
 }

@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(Members, SlowReader, ::testing::Values(2, 4, 8, 16));
 TEST_P(SlowReader, IsPassedInAllGroupsAtOnce) {
   Want(kFaster);
   Plan(seconds(10));
-  books_.nodes.NoteCarried(kFaster, 1e9);
+  books_.nodes.NoteCarried(kFaster, 1e9, Time{});
   Has(kFirst, StripeMarks(kStripes, 60));
   GetLittle(kLast);
   ASSERT_THAT(Plan(), SizeIs(1));
@@ -309,7 +309,7 @@ TEST_P(SlowReader, IsPassedInAllGroupsAtOnce) {
 
 // Each of its sources may be the slow one.
 TEST_P(SlowReader, WithSeveralSourcesIsNotJudged) {
-  books_.nodes.NoteCarried(kLast, 1e9);
+  books_.nodes.NoteCarried(kLast, 1e9, Time{});
   GetLittle(kFirst);
   EXPECT_THAT(Plan(), IsEmpty());
 }
