@@ -15,7 +15,7 @@ namespace {
 // Longer histories of so few nodes and faults go round in circles.
 constexpr std::size_t kLongestPath = 400;
 
-// It may happen at any moment, or never.
+// It may happen at any moment.
 bool IsFault(Step::Kind kind) {
   static constexpr std::array kFaults{
       Step::Kind::kDie,      Step::Kind::kRestart,  Step::Kind::kDelete,   Step::Kind::kPutAgain,

@@ -160,7 +160,8 @@ bool SmallWorld::Lasts(const Stream& stream) const {
 bool SmallWorld::PullsFrom(std::uint32_t source, std::uint32_t receiver,
                            std::uint32_t stripe) const {
   std::uint32_t at = source;
-  while (at != receiver) {
+  for (std::size_t steps = 0; at != receiver; ++steps) {
+    if (steps == members_.size()) return true;  // in a circle of others
     const auto feed = std::ranges::find_if(streams_, [&](const Stream& stream) {
       return stream.receiver == at && (stream.open >> stripe & 1) != 0 && Lasts(stream);
     });

@@ -84,15 +84,14 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time now) {
   const Duration elapsed = now - sample.since;
   if (elapsed < kSampled) return false;
   Rate rate;
-  double last = 0;
   if (has >= sample.had) {
-    last = Bytes(has - sample.had, table) / ToSeconds(elapsed);
-    rate.bytes_per_second = std::max(last, sample.last);
-    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * last);
+    rate.last = Bytes(has - sample.had, table) / ToSeconds(elapsed);
+    rate.bytes_per_second = std::max(rate.last, sample.last);
+    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate.last);
     rate.ready = sample.ready == kEverything || Bytes(sample.ready, table) >= under_way;
-    rate.steady = sample.steady && last <= kGrows * sample.last;
+    rate.steady = sample.steady && rate.last <= kGrows * sample.last;
   }
-  sample = {feed->grant, now, has, ready, true, beside, true, last, rate};
+  sample = {feed->grant, now, has, ready, true, beside, true, sample.steady ? rate.last : 0, rate};
   return has >= sample.had;
 }
 

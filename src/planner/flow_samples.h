@@ -22,6 +22,7 @@ class FlowSamples {
  public:
   struct Rate {
     double bytes_per_second = 0;  // 0: not known yet
+    double last = 0;              // in the last tenth alone; the rest is said of that, too
     bool ready = false;           // its source had bytes for it all the while
     bool steady = false;          // it sent to the same receivers, and the stream did not grow
   };
@@ -48,7 +49,7 @@ class FlowSamples {
     // Of the streams of its source: how many, and the newest.
     std::pair<std::size_t, GrantId> beside;
     bool steady = true;  // no other ones, since then
-    double last = 0;     // bytes per second, in the tenth of a second before
+    double last = 0;     // bytes per second in the tenth of a second before, if that was so, too
     Rate rate;
   };
 

@@ -28,8 +28,9 @@ std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
   if (copy == nullptr) return streams;
   for (const GrantId grant : copy->flow().serving) {
     const NodeId receiver = table_.grants().at(grant).receiver;
-    const double rate = samples_.RateOf(receiver, table_).bytes_per_second;
-    streams.push_back({rate, IsUsedUp(rate, CarriedBy(receiver, nodes))});
+    const FlowSamples::Rate seen = samples_.RateOf(receiver, table_);
+    const double rate = table_.Find(receiver)->live ? seen.last : 0;
+    streams.push_back({rate, seen.steady, IsUsedUp(rate, CarriedBy(receiver, nodes))});
   }
   return streams;
 }
@@ -47,7 +48,7 @@ double LinkLearning::Learn(NodeId receiver, double in_all, Time now, NodeTable& 
     most = std::max(most, stream.rate);
   }
   nodes.NoteProven(receiver, own.bytes_per_second);
-  nodes.NoteSent(source, sent, false);
+  nodes.NoteSent(source, sent, now, false);
   if (!own.ready) return 0;
   const std::string& from = nodes.SiteOf(source);
   const std::string& to = nodes.SiteOf(receiver);
@@ -58,16 +59,18 @@ double LinkLearning::Learn(NodeId receiver, double in_all, Time now, NodeTable& 
   // Where the source's link is the limit, its streams say nothing of their receivers' links.
   if (!joint_ && table_.group_count() == 1) {
     const auto shares = [&](const Stream& stream) {
-      return stream.rate > kAsFast * most && !stream.explained;
+      return stream.rate > kAsFast * most && stream.steady && !stream.explained;
     };
-    const bool limited = own.bytes_per_second > kAsFast * most &&
-                         !IsUsedUp(own.bytes_per_second, CarriedBy(receiver, nodes));
-    if (limited && std::ranges::count_if(streams, shares) >= 2) nodes.NoteSent(source, sent, true);
-    const double sends = nodes.SendsOf(source);
+    const bool limited =
+        known && shares({own.last, own.steady, IsUsedUp(own.last, CarriedBy(receiver, nodes))});
+    if (limited && std::ranges::count_if(streams, shares) >= 2) {
+      nodes.NoteSent(source, sent, now, true);
+    }
+    const double sends = nodes.SendsOf(source, now);
     if (!known || (sends == 0 ? streams.size() > 1 : IsUsedUp(sent, sends))) return 0;
   }
   const double carries = std::max(own.bytes_per_second, in_all);
-  if (!own.steady && CarriedBy(receiver, nodes) > 0) return 0;
+  if (carries == 0 || (!own.steady && CarriedBy(receiver, nodes) > 0)) return 0;
   nodes.NoteCarried(receiver, carries, now);
   return carries;
 }

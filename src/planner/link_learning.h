@@ -27,7 +27,8 @@ class LinkLearning {
 
  private:
   struct Stream {
-    double rate = 0;
+    double rate = 0;  // 0: not known
+    bool steady = false;
     bool explained = false;  // by what the receiver's own link is known to carry
   };
   // To all receivers of that source.

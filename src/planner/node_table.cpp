@@ -143,7 +143,6 @@ void NodeTable::NoteCarried(NodeId node, double bytes_per_second, Time now) {
 }
 
 double NodeTable::MayCarry(NodeId node, Time now) const {
-  constexpr Duration kLately = std::chrono::seconds(10);
   constexpr double kMore = 1.4;  // of a better class, and served well by who sends what is believed
   const NodeRecord* record = Find(node);
   if (record == nullptr) return 0;
@@ -156,17 +155,20 @@ void NodeTable::NoteProven(NodeId node, double bytes_per_second) {
   if (record.carries > 0 && bytes_per_second > record.carries) Believe(record, bytes_per_second);
 }
 
-void NodeTable::NoteSent(NodeId node, double bytes_per_second, bool all) {
+void NodeTable::NoteSent(NodeId node, double bytes_per_second, Time now, bool all) {
   const auto entry = nodes_.find(node);
   if (entry == nodes_.end()) return;
-  const double sends = SendsOf(node);
-  if (all || (sends > 0 && bytes_per_second > sends)) entry->second.sends = bytes_per_second;
+  const double sends = SendsOf(node, now);
+  if (!all && (sends == 0 || bytes_per_second <= sends)) return;
+  entry->second.sends = bytes_per_second;
+  entry->second.was_full = now;
 }
 
-double NodeTable::SendsOf(NodeId node) const {
+double NodeTable::SendsOf(NodeId node, Time now) const {
   const NodeRecord* record = Find(node);
   if (record == nullptr) return 0;
-  return record->sends > 0 ? record->sends : record->carries;
+  const bool seen = record->sends > 0 && now - record->was_full < kLately;
+  return seen ? record->sends : record->carries;
 }
 
 void NodeTable::NoteWay(const std::string& from, const std::string& to, double bytes_per_second) {

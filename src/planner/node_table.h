@@ -31,6 +31,7 @@ struct NodeRecord {
   double carries = 0;
   double sends = 0;
   Time was_limit{};  // when its link was last seen to bring no more than that
+  Time was_full{};   // and to take no more, or more than was believed
 };
 
 // A value type. Decides nothing.
@@ -78,9 +79,9 @@ class NodeTable {
   // So much came to it: its link is not slower.
   void NoteProven(NodeId node, double bytes_per_second);
   // So much went from it; `all`: its link carries no more.
-  void NoteSent(NodeId node, double bytes_per_second, bool all);
-  // As much as it carries, where nothing else was seen. 0: not known.
-  double SendsOf(NodeId node) const;
+  void NoteSent(NodeId node, double bytes_per_second, Time now, bool all);
+  // As much as it carries, where nothing else was seen lately. 0: not known.
+  double SendsOf(NodeId node, Time now) const;
   // So much went from one site to another, which had more.
   void NoteWay(const std::string& from, const std::string& to, double bytes_per_second);
   // What its link may carry: more than is believed, if nobody saw lately that it was the limit. Else a
@@ -104,6 +105,8 @@ class NodeTable {
  private:
   static constexpr std::uint64_t kEnoughReports = 20;
 
+  // So long it counts what was seen to be the limit.
+  static constexpr Duration kLately = std::chrono::seconds(10);
   // What a node tells of its link counts within these bounds, in bytes per second.
   static constexpr double kSlowestLink = 1.25e5;
   static constexpr double kFastestLink = 1.25e11;

@@ -67,7 +67,7 @@ Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& 
   std::map<std::string, std::uint32_t> sites;
   std::vector<Node*> holders;  // that need no source; then those behind them, down the tree
   for (const auto& [id, copy] : table.copies()) {
-    Note(id, copy, nodes.MayCarry(id, now), nodes.SendsOf(id), fastest);
+    Note(id, copy, nodes.MayCarry(id, now), nodes.SendsOf(id, now), fastest);
   }
   for (Node& node : nodes_) {
     const auto number = static_cast<std::uint32_t>(sites.size());

@@ -78,7 +78,7 @@ class Rates {
     NodeId id = kNoNode;
     std::uint64_t distance = 0;  // in ring order
     std::uint32_t site = 0;
-    double wants = 0;  // what its link brings
+    double wants = 0;  // what its link may bring
     double sends = 0;  // what its link takes
     int rate_class = 0;
     bool needs_source = true;

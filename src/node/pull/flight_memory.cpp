@@ -49,8 +49,8 @@ void Flight::LoseRoom() {
   room_.reset();
 }
 
-// The shard has counted the question as a Want: the room becomes the copy before anything else can
-// take its place. Its next word may be a Grant.
+// The shard has counted the question as a Want: the room, if it was not lost, becomes the copy before
+// anything else can take its place. Its next word may be a Grant.
 void Flight::UseRoom(planner::FlightState::Effects& effects) {
   room_.reset();
   if (!interrupted()) {
