@@ -145,6 +145,24 @@ TEST_F(LinkLearningTest, NeitherOfTwoWhoFillTheirSourcesLinkIsSlow) {
   EXPECT_EQ(Carries(kOne), Rate(6));
 }
 
+TEST_F(LinkLearningTest, StreamsThatBothBeginDoNotFillTheirSourcesLink) {
+  for (const NodeId node : {kOne, kTwo}) Join(node, ""), Serve(node);
+  for (const std::uint32_t blocks : {1, 1, 2, 4, 8}) {
+    Comes(kOne, blocks), Comes(kTwo, blocks), Pass();
+    if (samples_.RateOf(kOne, table_).bytes_per_second > 0) Learn(kOne), Learn(kTwo);
+  }
+  EXPECT_EQ(Sends(kFrom), kFast);
+}
+
+TEST_F(LinkLearningTest, WhatASourcesLinkWasSeenToTakeIsForgotten) {
+  for (const NodeId node : {kOne, kTwo}) Join(node, ""), Serve(node);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 1), Comes(kTwo, 1);
+  Learn(kOne);
+  EXPECT_EQ(Sends(kFrom), 2 * Rate(1));
+  now_ += std::chrono::seconds(10);
+  EXPECT_EQ(Sends(kFrom), kFast);
+}
+
 TEST_F(LinkLearningTest, WhatNobodySawToBeALimitLatelyMayBeMore) {
   Join(kOne, "");
   Serve(kOne);
