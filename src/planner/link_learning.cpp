@@ -21,16 +21,19 @@ double CarriedBy(NodeId node, const NodeTable& nodes) {
 
 }  // namespace
 
+LinkLearning::Stream LinkLearning::StreamTo(NodeId receiver, const NodeTable& nodes) const {
+  const FlowSamples::Rate seen = samples_.RateOf(receiver, table_);
+  const double rate = table_.Find(receiver)->live ? seen.last : 0;
+  return {rate, seen.steady, IsUsedUp(rate, CarriedBy(receiver, nodes))};
+}
+
 std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
                                                           const NodeTable& nodes) const {
   std::vector<Stream> streams;
   const Copy* copy = table_.Find(source);
   if (copy == nullptr) return streams;
   for (const GrantId grant : copy->flow().serving) {
-    const NodeId receiver = table_.grants().at(grant).receiver;
-    const FlowSamples::Rate seen = samples_.RateOf(receiver, table_);
-    const double rate = table_.Find(receiver)->live ? seen.last : 0;
-    streams.push_back({rate, seen.steady, IsUsedUp(rate, CarriedBy(receiver, nodes))});
+    streams.push_back(StreamTo(table_.grants().at(grant).receiver, nodes));
   }
   return streams;
 }
@@ -61,8 +64,7 @@ double LinkLearning::Learn(NodeId receiver, double in_all, Time now, NodeTable& 
     const auto shares = [&](const Stream& stream) {
       return stream.rate > kAsFast * most && stream.steady && !stream.explained;
     };
-    const bool limited =
-        known && shares({own.last, own.steady, IsUsedUp(own.last, CarriedBy(receiver, nodes))});
+    const bool limited = known && shares(StreamTo(receiver, nodes));
     if (limited && std::ranges::count_if(streams, shares) >= 2) {
       nodes.NoteSent(source, sent, now, true);
     }

@@ -31,6 +31,7 @@ class LinkLearning {
     bool steady = false;
     bool explained = false;  // by what the receiver's own link is known to carry
   };
+  Stream StreamTo(NodeId receiver, const NodeTable& nodes) const;
   // To all receivers of that source.
   std::vector<Stream> StreamsOf(NodeId source, const NodeTable& nodes) const;
 

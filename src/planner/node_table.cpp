@@ -138,7 +138,7 @@ void NodeTable::NoteCarried(NodeId node, double bytes_per_second, Time now) {
   NodeRecord& record = nodes_.at(node);
   const bool slower = bytes_per_second < record.carries;
   Believe(record, bytes_per_second);
-  if (slower && record.sends > 0) record.sends = std::min(record.sends, bytes_per_second);
+  if (slower) record.sends = std::min(record.sends, bytes_per_second);
   record.was_limit = now;
 }
 
