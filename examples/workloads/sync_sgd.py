@@ -231,6 +231,9 @@ def main() -> None:
 
 def start(backend: str, timeout: float) -> None:
     """The default process group, of the environment of this process."""
+    # DDP imports it. If that comes after the group, the group's threads outlive its end (seen with
+    # PyTorch 2.13), and one that still drops a tensor when the interpreter ends aborts the process.
+    importlib.import_module("torch._dynamo")
     if backend == "hoplite":
         importlib.import_module("hoplite.torch")  # which registers it
     dist.init_process_group(backend, timeout=datetime.timedelta(seconds=timeout))

@@ -51,6 +51,11 @@ def loss_of_three_ranks(backend: str) -> float:
     return float(loss[1])
 
 
+def gloo_threads() -> int:
+    names = [name.read_text() for name in Path("/proc/self/task").glob("*/comm")]
+    return sum("gloo" in name for name in names)
+
+
 def test_the_gradients_of_a_network_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}.items():
         monkeypatch.setenv(name, value)
@@ -58,8 +63,10 @@ def test_the_gradients_of_a_network_are_averaged(monkeypatch: pytest.MonkeyPatch
     sync_sgd.start("gloo", 60)
     try:
         trained = sync_sgd.train("resnet50", 3)
+        assert gloo_threads() > 0
     finally:
         torch.distributed.destroy_process_group()
+    assert gloo_threads() == 0, "one that runs when the interpreter ends aborts the process"
     assert len(trained.seconds) == 3 and trained.read is None
     # Each step leaves nine tenths of what was wanted, half of whose mean square is the loss.
     assert trained.loss == pytest.approx(0.5 * 0.9**6, rel=1e-2)

@@ -3,9 +3,12 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+#include "base/virtual_time.h"
 #include "testing/run_task.h"
 
 namespace hoplite::net {
@@ -52,15 +55,27 @@ TEST_F(SignalTest, WakesAWaiterWithoutDeadline) {
   EXPECT_TRUE(waiting.Finish());
 }
 
+Task<void> WaitTwice(Signal& signal, std::vector<bool>& notified) {
+  for (int i = 0; i < 2; ++i) notified.push_back(co_await signal.Wait(Now() + 1h));
+}
+
 // A wake-up that is on its way when the deadline ends the wait must not end the next wait.
-TEST_F(SignalTest, LateWakeUpDoesNotEndTheNextWait) {
-  hoplite::test::Running<bool> first(loop, signal.Wait(In(1ms)));
+TEST(SignalInVirtualTime, LateWakeUpDoesNotEndTheNextWait) {
+  VirtualTime time;
+  asio::io_context loop{1};
+  Signal signal{loop};
+  std::vector<bool> notified;
+  hoplite::test::Spawn(loop, WaitTwice(signal, notified));
   loop.poll();
-  std::thread([&] { signal.Notify(); }).join();
-  std::this_thread::sleep_for(2ms);  // both the deadline and the notification are due
-  EXPECT_TRUE(first.Finish());
-  hoplite::test::Running<bool> second(loop, signal.Wait(In(10ms)));
-  EXPECT_FALSE(second.Finish());
+  time.Step();
+  signal.Notify();
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(notified, std::vector{true});
+  time.Step();
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(notified, (std::vector{true, false}));
 }
 
 Task<bool> CountUpTo(Signal& signal, const std::atomic<int>& count, int wanted) {
