@@ -132,8 +132,8 @@ def simulate(program, case, seed):
         command += ["--change-rate", "{}@{}s={}mbit".format(*case.falls)]
     if case.dies:
         command += ["--kill-at", "{}@{}s".format(*case.dies)]
-    if not case.told:
-        command.append("--unmeasured")
+    if not case.told:  # what the first time taught counts
+        command += ["--unmeasured", "--rounds", 3]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
     if case.whole_by():

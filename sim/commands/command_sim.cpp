@@ -195,6 +195,8 @@ void AddBroadcast(CLI::App& sim, Action& chosen) {
   AddDuration(*command, "--spread", world.spread,
               "receivers ask at random moments within this time")
       ->group("Faults");
+  AddNumber(*command, "--rounds", world.rounds,
+            "so often it is put and read, one after another; the figures are of the last time");
   AddDuration(*command, "--put-time", world.put_time,
               "how long the producer takes to fill its copy")
       ->group("Faults");

@@ -22,6 +22,16 @@ class BroadcastHistory {
 
   Time start() const { return start_; }
 
+  // Once nothing moves any more: the same object, from the same node.
+  void WriteAgain(Content content) {
+    world_.ForgetGets();
+    world_.Delete(0);
+    start_ = world_.now() + kWarmUpLatencies * options_.latency;
+    const Time put = world_.now() + kWarmUpLatencies / 2 * options_.latency;
+    world_.At(put, [this, content] { world_.Put(0, content); });
+    WriteGets();
+  }
+
   void Write() {
     for (std::uint32_t i = 0; i < options_.nodes; ++i) world_.AddNode();
     world_.At(options_.put_time.count() > 0 ? start_ : Time{},
@@ -61,13 +71,10 @@ class BroadcastHistory {
   }
 
   void WriteReceivers() {
-    for (std::uint32_t i = 1; i < options_.nodes; ++i) {
-      // In every other history the holder gives (R85).
-      if (options_.full_link && options_.seed % 2 == 1) world_.SetJoint(i);
-      const Duration turn = (i - 1) * options_.apart;
-      world_.At(start_ + turn + world_.random().Within(options_.spread),
-                [this, i] { world_.Get(i); });
-    }
+    // In every other history the holder gives (R85).
+    const bool joint = options_.full_link && options_.seed % 2 == 1;
+    for (std::uint32_t i = 1; i < options_.nodes && joint; ++i) world_.SetJoint(i);
+    WriteGets();
     for (const RateChange& change : options_.links.changes) {
       world_.At(start_ + change.at, [this, change] {
         world_.SetRate(change.node, static_cast<double>(change.bytes_per_second));
@@ -75,6 +82,14 @@ class BroadcastHistory {
     }
     for (std::uint32_t i = 0; i < options_.memory_waits; ++i) {
       world_.SetMemoryFree(Receiver(), Moment());
+    }
+  }
+
+  void WriteGets() {
+    for (std::uint32_t i = 1; i < options_.nodes; ++i) {
+      const Duration turn = (i - 1) * options_.apart;
+      world_.At(start_ + turn + world_.random().Within(options_.spread),
+                [this, i] { world_.Get(i); });
     }
   }
 
@@ -169,6 +184,10 @@ Result<Report> RunBroadcast(const Options& options) {
   BroadcastHistory history(world, std::min(report.line_seconds, report.best_tree_seconds));
   history.Write();
   world.Run();
+  for (std::uint32_t round = 1; round < options.rounds && world.violation().empty(); ++round) {
+    history.WriteAgain(kFirstContent + options.reputs + round);
+    world.Run();
+  }
 
   CountReceivers(world, history.start(), report);
   report.events = world.events();

@@ -14,6 +14,7 @@ namespace hoplite::sim {
 namespace {
 
 constexpr std::uint32_t kMaxNodes = 1'000'000;
+constexpr std::uint32_t kMaxRounds = 1'000;
 
 Result<void> Bad(std::string_view what) {
   return std::unexpected(Error(ErrorCode::kInvalidArgument, fmt::format("simulation: {}", what)));
@@ -78,6 +79,7 @@ Result<void> Options::Validate() const {
       grace.count() < 0) {
     return Bad("a time must not be negative");
   }
+  if (rounds == 0 || rounds > kMaxRounds) return Bad("rounds must be in [1, 1000]");
   if (kills >= nodes) return Bad("kills must be fewer than the receivers");
   if (slow_nodes > (nodes - 1) / 2) return Bad("slow-nodes must be at most half of the receivers");
   for (const Kill& kill : kill_at) {
@@ -122,6 +124,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "apart", options.apart, unset.apart);
   AddFlag(command, "spread", options.spread, unset.spread);
   AddFlag(command, "put-time", options.put_time, unset.put_time);
+  AddFlag(command, "rounds", options.rounds, unset.rounds);
   AddFlag(command, "kill", options.kills, unset.kills);
   for (const Kill& kill : options.kill_at) {
     command += fmt::format(" --kill-at {}@{}ns", kill.node, kill.at.count());

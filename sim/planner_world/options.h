@@ -80,6 +80,9 @@ struct Options {
   Duration spread{0};  // receivers ask, or sources arrive, at random moments of [0, spread]
   // How long the producer takes to fill its copy; 0: it was complete before the start.
   Duration put_time{0};
+  // So often, one after another, the object is deleted, put and read again; the last time counts.
+  // Faults belong to the first.
+  std::uint32_t rounds = 1;
   std::uint32_t kills = 0;  // receivers that die at random moments
   std::vector<Kill> kill_at;
   std::uint32_t restarts = 0;        // times that the directory loses its state, at random moments

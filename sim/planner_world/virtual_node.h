@@ -66,6 +66,11 @@ class VirtualNode {
   // room for a block.
   void ReadThroughWindow() { leaf_ = true; }
   bool leaf() const { return leaf_; }
+  // What its last Get returned; another one may begin.
+  void ForgetGet() {
+    got_ = 0;
+    got_version_ = {};
+  }
   void Put(const Layout& layout, Content content, bool inlined, Effects& out);
   void Delete(Effects& out);
   void Cancel(Effects& out);  // its Get: it leaves the holders, even if it feeds somebody

@@ -56,6 +56,7 @@ void World::StartDirectory(Duration recovery_window) {
     options.inline_ahead = Duration{0};
   }
   options.recovery_window = recovery_window;
+  if (options_.rounds > 1) options.tombstone = options_.latency;
   options.forest_from = options_.forest_from;
   if (!options_.unmeasured) {
     options.link = {.latency = options_.latency,
@@ -112,6 +113,14 @@ void World::Get(NodeIndex index) {
   Do(index, effects);
 }
 
+void World::ForgetGets() {
+  for (Member& member : members_) {
+    member.asked.reset();
+    member.returned.reset();
+    member.node.ForgetGet();
+  }
+}
+
 void World::Put(NodeIndex index, Content content) {
   if (!members_[index].alive) return;
   Effects effects;
@@ -135,7 +144,8 @@ void World::Subscribe(NodeIndex index) { CallOf(index, &VirtualNode::Subscribe);
 
 void World::Run() {
   // Each node and fault may cause some work; a history that needs more than this never ends.
-  const std::uint64_t most_events = 200'000 + 20'000 * std::uint64_t{options_.nodes};
+  const std::uint64_t most_events =
+      options_.rounds * (200'000 + 20'000 * std::uint64_t{options_.nodes});
   while (violation_.empty()) {
     const Time next = std::min(next_event(), links_->next_event());
     if (next == kNever) break;

@@ -93,6 +93,8 @@ class World {
   // It is that machine of shared links.
   NodeIndex AddNodeAt(NodeIndex machine);
   void Get(NodeIndex index);
+  // The members may ask, and be measured, once more.
+  void ForgetGets();
   void Put(NodeIndex index, Content content);
   void Delete(NodeIndex index);
   // A source of the reduction appears on this node.

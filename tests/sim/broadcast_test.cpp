@@ -171,6 +171,7 @@ TEST(Broadcast, BadOptionsAreAnError) {
   const Result<Report> report = RunBroadcast({.nodes = 0});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(RunBroadcast({.rounds = 0}));
 }
 
 }  // namespace
