@@ -22,20 +22,9 @@ class BroadcastHistory {
 
   Time start() const { return start_; }
 
-  // Once nothing moves any more: the same object, from the same node.
-  void WriteAgain(Content content) {
-    world_.ForgetGets();
-    world_.Delete(0);
-    start_ = world_.now() + kWarmUpLatencies * options_.latency;
-    const Time put = world_.now() + kWarmUpLatencies / 2 * options_.latency;
-    world_.At(put, [this, content] { world_.Put(0, content); });
-    WriteGets();
-  }
-
   void Write() {
     for (std::uint32_t i = 0; i < options_.nodes; ++i) world_.AddNode();
-    world_.At(options_.put_time.count() > 0 ? start_ : Time{},
-              [this] { world_.Put(0, kFirstContent); });
+    WritePut(Time{}, kFirstContent);
     WriteReceivers();
     for (const Kill& kill : options_.kill_at) {
       world_.At(start_ + kill.at, [this, node = kill.node] { world_.Kill(node); });
@@ -61,6 +50,15 @@ class BroadcastHistory {
     }
   }
 
+  // Once nothing moves any more: the same object, from the same node.
+  void WriteAgain(Content content) {
+    world_.ForgetGets();
+    world_.Delete(0);
+    start_ = world_.now() + kWarmUpLatencies * options_.latency;
+    WritePut(world_.now() + kWarmUpLatencies / 2 * options_.latency, content);
+    WriteGets();
+  }
+
  private:
   // Of a Get where two can't connect.
   static constexpr Duration kPatience = std::chrono::seconds(60);
@@ -68,6 +66,12 @@ class BroadcastHistory {
   Time Moment() { return start_ + world_.random().Within(horizon_); }
   NodeIndex Receiver() {
     return static_cast<NodeIndex>(1 + world_.random().Below(options_.nodes - 1));
+  }
+
+  // What takes no time is done before the start.
+  void WritePut(Time before, Content content) {
+    world_.At(options_.put_time.count() > 0 ? start_ : before,
+              [this, content] { world_.Put(0, content); });
   }
 
   void WriteReceivers() {

@@ -56,6 +56,7 @@ void World::StartDirectory(Duration recovery_window) {
     options.inline_ahead = Duration{0};
   }
   options.recovery_window = recovery_window;
+  // Else the id would still be blocked when the object is put again.
   if (options_.rounds > 1) options.tombstone = options_.latency;
   options.forest_from = options_.forest_from;
   if (!options_.unmeasured) {
