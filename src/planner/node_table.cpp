@@ -45,7 +45,10 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   if (news) {
     const auto rate = static_cast<double>(told);
     record.sends = 0;
-    Believe(record, told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink));
+    CountTold(record.told, -1);
+    record.told = told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink);
+    CountTold(record.told, 1);
+    Believe(record, record.told);
   }
   SetAlive(record, true);
   record.inventory_open = true;
@@ -120,18 +123,23 @@ void NodeTable::CountSite(const std::string& site, int more) {
   if (members == 0) sites_.erase(site);
 }
 
+void NodeTable::CountTold(double bytes_per_second, int more) {
+  if (bytes_per_second == 0) return;
+  std::size_t& members = told_[bytes_per_second];
+  members += static_cast<std::size_t>(more);
+  if (members == 0) told_.erase(bytes_per_second);
+}
+
 void NodeTable::Believe(NodeRecord& record, double bytes_per_second) {
-  if (record.carries > 0) rates_.erase(rates_.find(record.carries));
   record.carries = bytes_per_second;
   if (record.carries == 0) return;
-  rates_.insert(record.carries);
   if (record.info.id != fastest_ && record.carries < fastest_carried_) return;
   fastest_ = record.info.id;
   fastest_carried_ = record.carries;
 }
 
 bool NodeTable::MayDiffer() const {
-  return HasSites() || (!rates_.empty() && *rates_.rbegin() > kAlike * *rates_.begin());
+  return HasSites() || (!told_.empty() && told_.rbegin()->first > kAlike * told_.begin()->first);
 }
 
 void NodeTable::NoteCarried(NodeId node, double bytes_per_second, Time now) {
@@ -198,7 +206,7 @@ void NodeTable::Erase(NodeId node) {
   SetAlive(entry->second, false);
   by_name_.erase(entry->second.info.name);
   CountSite(entry->second.info.site, -1);
-  Believe(entry->second, 0);
+  CountTold(entry->second.told, -1);
   departed_[node] = std::move(entry->second.info.name);
   nodes_.erase(entry);
 }

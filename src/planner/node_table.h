@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@ struct NodeRecord {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   Time gives_until{};  // its link has carried all that it was told to give (R85), if links are slow
+  double told = 0;     // bytes per second that it says its link carries; 0: nothing
   // Bytes per second that its link brings, as it was told or seen, and takes, as it was seen; 0: not
   // known.
   double carries = 0;
@@ -87,7 +87,7 @@ class NodeTable {
   // What its link may carry: more than is believed, if nobody saw lately that it was the limit. Else a
   // belief that was wrong once would be kept by those places that it leads to. 0: not known.
   double MayCarry(NodeId node, Time now) const;
-  // Two members may have links or sites that differ.
+  // Two members have sites, or told links, that differ.
   bool MayDiffer() const;
   // Members stand in several sites.
   bool HasSites() const { return sites_.size() > 1; }
@@ -115,6 +115,7 @@ class NodeTable {
 
   void CloseInventory(NodeRecord& record);
   void CountSite(const std::string& site, int more);
+  void CountTold(double bytes_per_second, int more);
   void Believe(NodeRecord& record, double bytes_per_second);
   void SetAlive(NodeRecord& record, bool alive);
 
@@ -126,7 +127,7 @@ class NodeTable {
   LinkModel link_;
   std::uint64_t reports_ = 0;                 // of rates
   std::map<std::string, std::size_t> sites_;  // how many members are in each
-  std::multiset<double> rates_;               // of links that are known
+  std::map<double, std::size_t> told_;        // rates of links, and how many members told each
   std::map<std::pair<std::string, std::string>, double> ways_;
   NodeId fastest_ = kNoNode;  // whoever was seen to carry most
   double fastest_carried_ = 0;

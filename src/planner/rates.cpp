@@ -39,7 +39,7 @@ int Steps(double most, double rate) {
 
 bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
   if (!nodes.MayDiffer()) return false;
-  double least = nodes.link().bytes_per_second;
+  double least = kNoLimit;
   double most = 0;
   bool apart = false;
   const std::string* site = nullptr;
@@ -48,11 +48,13 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
     if (node == nullptr) continue;
     apart |= site != nullptr && *site != node->info.site;
     site = &node->info.site;
-    if (node->carries == 0) continue;
-    least = most == 0 ? node->carries : std::min(least, node->carries);
-    most = std::max(most, node->carries);
+    // What was measured of links that are alike differs, too: only what all told shows a difference.
+    alone &= node->told > 0;
+    least = std::min(least, WayOr(kNoLimit, node->told));
+    most = std::max(most, node->told);
   }
   if (!apart && (!alone || most <= kAlike * least)) return false;
+  if (least == kNoLimit) least = nodes.link().bytes_per_second;
   if (apart) least = std::min(least, WayOr(kSlowLink, nodes.SlowestWay()));
   return static_cast<double>(table.layout().size_bytes) > kSaves * least;
 }

@@ -44,8 +44,8 @@ class Rates {
   };
 
   // The sites of those who have or want the object differ; or, if nothing else goes over their links
-  // (`alone`), these do. And it takes the slowest link, or way between sites, so long that a better
-  // source pays.
+  // (`alone`), all told their links, and these differ. And it takes the slowest link, or way between
+  // sites, so long that a better source pays.
   static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone);
 
   Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples, Time now);

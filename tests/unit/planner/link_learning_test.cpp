@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "planner/rates.h"
 
 namespace hoplite::planner {
 namespace {
@@ -171,6 +172,21 @@ TEST_F(LinkLearningTest, WhatNobodySawToBeALimitLatelyMayBeMore) {
   Learn(kOne);
   EXPECT_EQ(nodes_.MayCarry(kOne, now_), Rate(2));
   EXPECT_EQ(nodes_.MayCarry(kOne, now_ + std::chrono::seconds(10)), 1.4 * Rate(2));
+}
+
+// Reports that are late, and bursts, make links differ that are alike.
+TEST_F(LinkLearningTest, RatesCountWhereAllToldThemAndNotWhereTheyWereMeasured) {
+  for (const NodeId node : {kOne, kTwo}) Join(node, "", 0), Serve(node);
+  nodes_.NoteCarried(kOne, kFast, now_);
+  nodes_.NoteCarried(kTwo, kFast / 2.0, now_);
+  EXPECT_FALSE(Rates::Count(table_, nodes_, true));
+  Join(kTwo, "", kFast / 2);
+  EXPECT_FALSE(Rates::Count(table_, nodes_, true));
+  Join(kOne, "");
+  EXPECT_TRUE(Rates::Count(table_, nodes_, true));
+  nodes_.NoteCarried(kTwo, kFast, now_);
+  EXPECT_TRUE(Rates::Count(table_, nodes_, true));
+  EXPECT_FALSE(Rates::Count(table_, nodes_, false));
 }
 
 TEST_F(LinkLearningTest, AStreamBetweenSitesSaysOnlyWhatThatWayCarries) {
