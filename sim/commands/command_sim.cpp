@@ -147,6 +147,14 @@ void AddUnequalLinks(CLI::App& command, sim::UnequalLinks& links) {
       ->group(kGroup);
 }
 
+void AddNoise(CLI::App& command, sim::Noise& noise) {
+  constexpr Help kGroup = "Noise";
+  AddDuration(command, "--late", noise.late,
+              "what a node says is heard later, in order: one word in four by up to this time, the "
+              "others by up to an eighth")
+      ->group(kGroup);
+}
+
 void AddPlan(CLI::App& command, sim::Options& world) {
   command.add_option("--stripes", world.stripes, "0: what the size asks for")
       ->capture_default_str();
@@ -182,6 +190,7 @@ std::shared_ptr<SimArguments> AddWorld(CLI::App& command, Action& chosen) {
   AddPlan(command, options->world);
   AddFaults(command, options->world);
   AddUnequalLinks(command, options->world.links);
+  AddNoise(command, options->world.noise);
   command.callback([&chosen, options] { chosen = [options] { return RunSim(*options); }; });
   return options;
 }
@@ -195,8 +204,9 @@ void AddBroadcast(CLI::App& sim, Action& chosen) {
   AddDuration(*command, "--spread", world.spread,
               "receivers ask at random moments within this time")
       ->group("Faults");
-  AddNumber(*command, "--rounds", world.rounds,
-            "so often it is put and read, one after another; the figures are of the last time");
+  AddNumber(
+      *command, "--rounds", world.rounds,
+      "so often it is put and read, one after another; the other figures are of the last time");
   AddDuration(*command, "--put-time", world.put_time,
               "how long the producer takes to fill its copy")
       ->group("Faults");
@@ -266,6 +276,7 @@ void AddAllgather(CLI::App& sim, Action& chosen) {
   AddDuration(*command, "--spread", options->world.spread,
               "nodes ask for each object at random moments within this time");
   AddUnequalLinks(*command, options->world.links);
+  AddNoise(*command, options->world.noise);
   command->callback([&chosen, options] { chosen = [options] { return RunAllgather(*options); }; });
 }
 

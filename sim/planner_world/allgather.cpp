@@ -34,7 +34,7 @@ class Allgather {
       : options_(options),
         numbering_(numbering),
         random_(options.seed),
-        start_(Time{} + kWarmUpLatencies * options.latency),
+        start_(Time{} + WarmUp(options)),
         links_(std::make_shared<Network>(Layout::For(options.size_bytes, options.stripes),
                                          static_cast<double>(options.bytes_per_second),
                                          options.latency)) {}
@@ -171,6 +171,7 @@ Result<AllgatherReport> RunAllgather(const Options& options, Numbering numbering
       options.nodes, options.size_bytes, options.bytes_per_second * 8, options.latency.count(),
       options.spread.count(), options.seed);
   AddLinks(report.replay, options.links);
+  AddNoise(report.replay, options.noise);
   if (options.unmeasured) report.replay += " --unmeasured";
   Allgather allgather(options, numbering);
   allgather.Write();

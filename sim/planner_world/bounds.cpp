@@ -53,6 +53,11 @@ double CutSeconds(const Options& options, double plain) {
          (kSecondsOfPauses + 4 * plain);
 }
 
+double NoiseSeconds(const Options& options) {
+  constexpr double kLateWordsInARow = 8;
+  return kLateWordsInARow * ToSeconds(options.noise.late);
+}
+
 std::uint64_t SlowestLink(const Options& options) {
   const UnequalLinks& links = options.links;
   std::uint64_t slowest = options.bytes_per_second;
@@ -80,7 +85,8 @@ std::string TooSlow(const Options& options, double seconds) {
       options.cancels + options.evictions + 2 * std::size_t{options.reputs});
   const double slow = options.slow_nodes > 0 ? 10 * plain : 0;
   const double allowed = 2 * plain + slow + messages + moments + faults * fault +
-                         options.restarts * restart + CutSeconds(options, plain);
+                         options.restarts * restart + CutSeconds(options, plain) +
+                         NoiseSeconds(options);
   if (seconds <= allowed) return {};
   return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }

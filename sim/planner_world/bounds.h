@@ -36,5 +36,7 @@ std::string TooSlow(const Options& options, double seconds);
 // What pairs that can't connect may cost (R68): pauses before they, or others for them, are tried
 // again, and the work once more.
 double CutSeconds(const Options& options, double plain);
+// What noise may cost: each step of a history may wait for late words.
+double NoiseSeconds(const Options& options);
 
 }  // namespace hoplite::sim

@@ -16,7 +16,7 @@ class BroadcastHistory {
   BroadcastHistory(World& world, double plain_seconds)
       : world_(world),
         options_(world.options()),
-        start_(Time{} + kWarmUpLatencies * options_.latency),
+        start_(Time{} + WarmUp(options_)),
         horizon_(options_.spread + (options_.nodes - 2) * options_.apart + options_.put_time +
                  FromSeconds(1.2 * plain_seconds) + 20 * options_.latency) {}
 
@@ -50,12 +50,18 @@ class BroadcastHistory {
     }
   }
 
-  // Once nothing moves any more: the same object, from the same node.
-  void WriteAgain(Content content) {
+  // Once nothing moves any more: the object goes.
+  void WriteDelete() {
     world_.ForgetGets();
     world_.Delete(0);
-    start_ = world_.now() + kWarmUpLatencies * options_.latency;
-    WritePut(world_.now() + kWarmUpLatencies / 2 * options_.latency, content);
+    put_from_ = world_.now() + 5 * options_.latency;
+  }
+
+  // Once the directory and all nodes have heard that: the same object, from the same node.
+  void WriteAgain(Content content) {
+    const Time put = std::max(put_from_, world_.now());
+    start_ = put + WarmUp(options_) - 5 * options_.latency;
+    WritePut(put, content);
     WriteGets();
   }
 
@@ -139,6 +145,7 @@ class BroadcastHistory {
   World& world_;
   const Options& options_;
   Time start_;
+  Time put_from_{};  // of another round
   Duration horizon_;
 };
 
@@ -150,6 +157,21 @@ double BoundOf(const Options& options, NodeIndex receiver) {
   if (crosses && links.between_per_second > 0) rate = std::min(rate, links.between_per_second);
   const Link link{options.latency, static_cast<double>(rate)};
   return BoundSeconds(options.size_bytes, link);
+}
+
+// Of a round that has ended.
+void CountRound(const World& world, Report& report) {
+  Round round{.moves = world.moves()};
+  for (const Round& before : report.rounds) round.moves -= before.moves;
+  for (NodeIndex i = 0; i < world.members().size(); ++i) {
+    const Member& member = world.members()[i];
+    if (!member.returned) continue;
+    ++round.completed;
+    const double waited = ToSeconds(*member.returned - *member.asked);
+    round.slowest_get_seconds = std::max(round.slowest_get_seconds, waited);
+    round.stretch = std::max(round.stretch, waited / BoundOf(world.options(), i));
+  }
+  report.rounds.push_back(round);
 }
 
 void CountReceivers(const World& world, Time start, Report& report) {
@@ -165,10 +187,9 @@ void CountReceivers(const World& world, Time start, Report& report) {
     if (!IsSlow(world.options(), i)) {
       report.fast_seconds = std::max(report.fast_seconds, seconds);
     }
-    const double waited = ToSeconds(*member.returned - *member.asked);
-    report.slowest_get_seconds = std::max(report.slowest_get_seconds, waited);
-    report.stretch = std::max(report.stretch, waited / BoundOf(world.options(), i));
   }
+  report.slowest_get_seconds = report.rounds.back().slowest_get_seconds;
+  report.stretch = report.rounds.back().stretch;
 }
 
 }  // namespace
@@ -188,9 +209,13 @@ Result<Report> RunBroadcast(const Options& options) {
   BroadcastHistory history(world, std::min(report.line_seconds, report.best_tree_seconds));
   history.Write();
   world.Run();
+  CountRound(world, report);
   for (std::uint32_t round = 1; round < options.rounds && world.violation().empty(); ++round) {
+    history.WriteDelete();
+    world.Run();
     history.WriteAgain(kFirstContent + options.reputs + round);
     world.Run();
+    CountRound(world, report);
   }
 
   CountReceivers(world, history.start(), report);

@@ -93,6 +93,7 @@ Result<void> Options::Validate() const {
   if (size_bytes == 0) return Bad("size must not be 0");
   if (apart.count() < 0) return Bad("a time must not be negative");
   TRY(ValidateLinks(*this));
+  if (!noise.Wrong().empty()) return Bad(noise.Wrong());
   if (reduce) TRY(ValidateReduce(*this));
   return Layout::For(size_bytes, stripes).Validate();
 }
@@ -121,6 +122,7 @@ std::string ReplayCommand(const Options& options) {
                   options.nodes, options.size_bytes, options.bytes_per_second * 8,
                   options.latency.count(), options.seed);
   AddLinks(command, options.links);
+  AddNoise(command, options.noise);
   AddFlag(command, "apart", options.apart, unset.apart);
   AddFlag(command, "spread", options.spread, unset.spread);
   AddFlag(command, "put-time", options.put_time, unset.put_time);

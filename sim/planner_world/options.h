@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "sim/planner_world/noise.h"
 #include "sim/planner_world/planted_fault.h"
 
 namespace hoplite::sim {
@@ -76,6 +77,7 @@ struct Options {
   std::uint64_t seed = 1;
 
   UnequalLinks links;
+  Noise noise;
   Duration apart{0};   // receivers ask in the order of their numbers, so far apart
   Duration spread{0};  // receivers ask, or sources arrive, at random moments of [0, spread]
   // How long the producer takes to fill its copy; 0: it was complete before the start.

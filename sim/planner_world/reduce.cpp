@@ -55,7 +55,7 @@ class ReduceHistory {
         options_(world.options()),
         job_(*options_.reduce),
         request_(RequestOf(options_, world.object())),
-        start_(Time{} + kWarmUpLatencies * options_.latency),
+        start_(Time{} + WarmUp(options_)),
         horizon_(options_.spread + job_.straggler + job_.get_spread +
                  FromSeconds(1.2 * plain_seconds) + 20 * options_.latency) {}
 
@@ -158,7 +158,7 @@ std::string TooSlowReduce(const Options& options, double seconds) {
                       static_cast<double>(SlowestLink(options));
   const double cuts = CutSeconds(options, plain);
   const double allowed = 2 * plain + slow + poor + messages + ToSeconds(options.spread + late) +
-                         faults * fault + options.restarts * restart + cuts;
+                         faults * fault + options.restarts * restart + cuts + NoiseSeconds(options);
   if (seconds <= allowed) return {};
   return fmt::format("P11: took {:.6f} s where {:.6f} s are allowed", seconds, allowed);
 }

@@ -5,8 +5,17 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hoplite::sim {
+
+// One of the broadcasts of a history, by its slowest receiver.
+struct Round {
+  double slowest_get_seconds = 0;
+  double stretch = 0;
+  std::uint32_t completed = 0;
+  std::uint64_t moves = 0;
+};
 
 struct Report {
   double seconds = 0;              // from the start until the last survivor had the object
@@ -27,6 +36,7 @@ struct Report {
   std::uint32_t deleted = 0;    // receivers that were told it was deleted
   std::uint32_t died = 0;
   std::uint64_t moves = 0;             // of receivers, to another source than they had
+  std::vector<Round> rounds;           // of a broadcast; `moves` is their sum
   std::uint64_t bytes_sent_again = 0;  // received before, lost with a stream
   std::string violation;               // empty, or the first broken property in words: "P2: …"
   std::string replay;                  // the command that runs this history again

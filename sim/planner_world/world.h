@@ -35,7 +35,9 @@
 namespace hoplite::sim {
 
 // Time for the nodes to join and for a finished Put, before the clock of a history starts.
-constexpr std::int64_t kWarmUpLatencies = 10;
+constexpr Duration WarmUp(const Options& options) {
+  return 10 * options.latency + 2 * options.noise.late;
+}
 
 struct Member {
   explicit Member(VirtualNode node_in) : node(std::move(node_in)) {}
@@ -44,6 +46,7 @@ struct Member {
   bool alive = true;
   Time memory_free{};            // before that a copy can't be reserved
   std::uint64_t connection = 0;  // counts its sessions; messages of an older one are lost
+  std::uint64_t heard = 0;       // the session that the directory knows of
   std::uint64_t lost_in = 0;     // the life of the directory that declared it lost, until it hears
   std::optional<Time> asked;
   std::optional<Time> returned;
@@ -163,7 +166,8 @@ class World {
 
   // Sessions (world_sessions.cpp).
   void Connect(NodeIndex index);
-  void Tell(planner::EventBody body);  // the directory, one latency from now
+  // The directory hears it one latency from now, or later. Answers with that time.
+  Time Tell(planner::EventBody body);
   void Deliver(NodeId to, protocol::NodeAction action);
   void LoseAfterGrace(NodeIndex index);
 
@@ -251,6 +255,7 @@ class World {
   Layout layout_;
   ObjectId object_;
   Random random_;
+  Lateness lateness_;
   Time now_{};
   EventQueue<std::function<void()>> queue_;
   const std::shared_ptr<Network> links_;

@@ -12,11 +12,24 @@ namespace {
 constexpr Duration kDirectoryDown = std::chrono::milliseconds(50);
 constexpr Duration kReconnectWithin = std::chrono::milliseconds(100);
 
+struct NodeOfWord {
+  NodeId operator()(const planner::NodeJoined& joined) const { return joined.node.id; }
+  NodeId operator()(const auto& word) const { return word.node; }
+};
+
+NodeId NodeOf(const planner::EventBody& body) { return std::visit(NodeOfWord(), body); }
+
 }  // namespace
 
-void World::Tell(planner::EventBody body) {
-  After(options_.latency, [this, life = directory_life_, body = std::move(body)] {
+Time World::Tell(planner::EventBody body) {
+  const NodeIndex index = IndexOf(NodeOf(body));
+  const bool speaks = std::holds_alternative<planner::NodeSaid>(body) ||
+                      std::holds_alternative<planner::NodeJoined>(body);
+  const Time when = speaks ? lateness_.Hears(index, now_) : lateness_.Sees(index, now_);
+  const std::uint64_t connection = members_[index].connection;
+  At(when, [this, index, connection, life = directory_life_, body = std::move(body)] {
     if (!directory_ || life != directory_life_) return;
+    members_[index].heard = connection;
     AddTo(digest_.Add(now_), body);
     if (pairs_) pairs_->Told(body, directory_->state(), now_);
     witness_.Told(body);
@@ -26,13 +39,14 @@ void World::Tell(planner::EventBody body) {
     directory_->Apply({now_, body});
     plan_at_ = now_;
   });
+  return when;
 }
 
 void World::Deliver(NodeId to, protocol::NodeAction action) {
   const NodeIndex index = IndexOf(to);
   if (index >= members_.size()) return Fail("an action is addressed to a node that never joined");
   if (const auto* grant = std::get_if<protocol::Grant>(&action)) moves_ += grant->replaces ? 1 : 0;
-  const std::uint64_t connection = members_[index].connection;
+  const std::uint64_t connection = members_[index].heard;
   After(options_.latency, [this, index, connection, action = std::move(action)] {
     Member& member = members_[index];
     if (!member.alive || !member.node.connected() || member.connection != connection) return;
@@ -79,9 +93,9 @@ std::uint64_t World::DeclaredRate(NodeIndex index) const {
 
 void World::LoseAfterGrace(NodeIndex index) {
   const NodeId id = members_[index].node.id();
-  Tell(planner::NodeSuspended{id});
+  const Time seen = Tell(planner::NodeSuspended{id}) - options_.latency;
   const std::uint64_t connection = members_[index].connection;
-  After(options_.grace, [this, index, id, connection, life = directory_life_] {
+  At(seen + options_.grace, [this, index, id, connection, life = directory_life_] {
     const bool back = members_[index].connection != connection;
     if (life != directory_life_ || back) return;
     members_[index].lost_in = life;
@@ -114,6 +128,7 @@ void World::BreakSession(NodeIndex index, Duration duration) {
 
 void World::RestartDirectory() {
   directory_.reset();
+  lateness_.Forget();
   const std::uint64_t down = ++directory_life_;
   plan_at_ = kNever;
   for (Member& member : members_) member.node.Disconnected();

@@ -18,6 +18,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Of every third history.
+Noise DrawNoise(std::uint64_t seed) {
+  if (seed % 3 != 0) return {};
+  Random random(seed * 15487469);
+  return {.late = random.Within(milliseconds(30))};
+}
+
 Options Draw(std::uint64_t seed) {
   Random random(seed * 7919);
   const auto up_to = [&random](std::uint32_t most) {
@@ -42,6 +49,7 @@ Options Draw(std::uint64_t seed) {
   options.subscriptions = up_to(2);
   options.joins = up_to(3) / 2;
   if (up_to(3) == 0) options.room_bytes = 0;
+  options.noise = DrawNoise(seed);
   return options;
 }
 

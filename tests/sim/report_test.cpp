@@ -49,6 +49,20 @@ TEST(Report, JsonHasTheFixedKeysAndQuotesText) {
   EXPECT_NE(json.find(R"("violation":"P2: \"n1\"")"), std::string::npos) << json;
 }
 
+TEST(Report, SeveralRoundsAreShownOneByOne) {
+  const Round worst{.slowest_get_seconds = 2, .stretch = 1.5, .completed = 3, .moves = 7};
+  EXPECT_EQ(ToText({.rounds = {worst}}).find("round 1"), std::string::npos);
+  const Report report{.rounds = {{}, worst}};
+  EXPECT_NE(ToText(report).find("round 2             2.000000 s; 1.500 x what its own links allow; "
+                                "3 served, 7 moves\n"),
+            std::string::npos)
+      << ToText(report);
+  EXPECT_NE(
+      ToJson(report).find(R"({"slowest_get_seconds":2,"stretch":1.5,"completed":3,"moves":7}])"),
+      std::string::npos)
+      << ToJson(report);
+}
+
 TEST(Report, TextShowsAViolationAndItsReplayOnly) {
   Report report;
   report.replay = "hoplite sim broadcast --nodes 3";
@@ -68,7 +82,7 @@ void ExpectExplains(std::string_view legend, const std::string& report) {
 }
 
 TEST(Report, LegendsExplainLinesThatAreThere) {
-  ExpectExplains(Legend(), ToText(Report()));
+  ExpectExplains(Legend(), ToText({.rounds = {{.stretch = 1.1}, {.stretch = 1.2}}}));
   ExpectExplains(ReductionLegend(), ReductionToText(Report()));
 }
 
@@ -82,6 +96,12 @@ TEST(Options, ReplayNamesEveryFieldThatIsNotAtItsDefault) {
             "--latency 100000ns --seed 7 --kill 2 --kill-at 3@5000000ns");
 }
 
+TEST(Options, ReplayNamesNoise) {
+  Options options;
+  options.noise.late = milliseconds(20);
+  EXPECT_TRUE(ReplayCommand(options).ends_with(" --seed 1 --late 20000000ns"));
+}
+
 TEST(Options, BadValuesAreRefusedByName) {
   Options options;
   options.nodes = 1;
@@ -90,6 +110,10 @@ TEST(Options, BadValuesAreRefusedByName) {
   options = {};
   options.kill_at = {{.node = 8}};
   EXPECT_FALSE(options.Validate());
+  options = {};
+  options.noise.late = -milliseconds(1);
+  ASSERT_FALSE(options.Validate());
+  EXPECT_EQ(options.Validate().error().message, "simulation: late must not be negative");
   EXPECT_TRUE(Options{}.Validate());
 }
 
