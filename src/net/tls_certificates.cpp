@@ -166,7 +166,6 @@ Result<TlsContextPtr> ReadCertificates(const SecurityConfig& config, TlsRole sel
   if (!taken) {
     return Bad(fmt::format("certificate {}: {}", config.tls_cert, TlsFailure("is not usable")));
   }
-  SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_cert_verify_callback(ssl, CheckPeer, nullptr);
   return context;
 }

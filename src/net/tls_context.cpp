@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "net/tls_socket.h"
 
 namespace hoplite::net {
 namespace {
@@ -28,6 +29,16 @@ int ChooseProtocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* by
   return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+// The library itself takes every certificate of a server unless it is told otherwise.
+int RefuseCertificate(X509_STORE_CTX* check, void* /*unused*/) {
+  const auto* ssl = static_cast<const SSL*>(
+      X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  TlsSocket::Of(ssl).Reject(
+      "whoever answers there does not know the secret: it shows a certificate instead");
+  X509_STORE_CTX_set_error(check, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
+}
+
 }  // namespace
 
 SslPtr<SSL_CTX> NewContext() {
@@ -37,7 +48,11 @@ SslPtr<SSL_CTX> NewContext() {
   SSL_CTX_set_ciphersuites(context.get(), "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256");
   SSL_CTX_set1_groups_list(context.get(), "X25519");
   SSL_CTX_set_num_tickets(context.get(), 0);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_cert_verify_callback(context.get(), RefuseCertificate, nullptr);
+  SSL_CTX_set_session_id_context(context.get(), kTlsSessions.data(), kTlsSessions.size());
   SSL_CTX_set_max_cert_list(context.get(), kMostCertificateBytes);
   SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
   SSL_CTX_set_read_ahead(context.get(), 1);

@@ -34,6 +34,10 @@ struct SslDeleter {
 template <typename T>
 using SslPtr = std::unique_ptr<T, SslDeleter>;
 
+// Whose sessions these are. Who wants to see certificates, as all contexts do, uses the key of a secret
+// only in a session that says the same.
+inline constexpr std::array<unsigned char, 7> kTlsSessions{'h', 'o', 'p', 'l', 'i', 't', 'e'};
+
 using TlsSecret = std::array<unsigned char, 32>;
 
 struct TlsContext {
@@ -43,7 +47,8 @@ struct TlsContext {
 };
 using TlsContextPtr = std::shared_ptr<const TlsContext>;
 
-// The settings that certificates and secrets have in common.
+// The settings that certificates and secrets have in common. No certificate is taken until a callback
+// is set that checks it.
 SslPtr<SSL_CTX> NewContext();
 
 // See Security::Load.

@@ -54,6 +54,7 @@ SSL_SESSION* SessionOf(SSL* ssl) {
   const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl, kCipher.data());
   if (session == nullptr || cipher == nullptr ||
       SSL_SESSION_set1_master_key(session, key.data(), key.size()) != 1 ||
+      SSL_SESSION_set1_id_context(session, kTlsSessions.data(), kTlsSessions.size()) != 1 ||
       SSL_SESSION_set_cipher(session, cipher) != 1 ||
       SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1) {
     SSL_SESSION_free(session);

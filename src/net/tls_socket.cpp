@@ -8,6 +8,7 @@
 #include <ctime>
 #include <utility>
 
+#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -67,7 +68,10 @@ Result<bool> TlsSocket::Shake() {
   if (established_) return true;
   ERR_clear_error();
   const int done = broken_ ? -1 : SSL_do_handshake(ssl_);
-  if (done == 1) {
+  if (done == 1 && !PeerIsProved()) {
+    Reject(fmt::format("it has not proved that it {}",
+                       context_->secret ? "knows the secret" : "has a certificate of the cluster"));
+  } else if (done == 1) {
     established_ = true;
     TlsBio::Flush(*this);
     return true;
@@ -79,6 +83,14 @@ Result<bool> TlsSocket::Shake() {
   if (SpeaksNoTls(ERR_peek_last_error())) TellThatThisIsTls();
   Broken();
   return std::unexpected(Error(ErrorCode::kUnavailable, why_));
+}
+
+// The library can complete a handshake without a proof: it depends on settings, which this does not.
+bool TlsSocket::PeerIsProved() const {
+  const bool by_secret = SSL_session_reused(ssl_) == 1;  // the handshake has used its key
+  if (context_->secret) return by_secret;
+  return !by_secret && SSL_get0_peer_certificate(ssl_) != nullptr &&
+         SSL_get_verify_result(ssl_) == X509_V_OK;
 }
 
 // The library says nothing to who does not begin with TLS. A member with plain text shows what it got.

@@ -3,10 +3,12 @@
 //
 // Decides how bytes are cut into records: 16 KiB each, small heads together with what follows. Reads
 // 20 KiB a call and sends up to four records a call; what the kernel has no room for waits here. It
-// is told whom to expect. Must never block, wait, raise SIGPIPE, own the socket, send anything that
-// was not asked for once the handshake is over, or take more than 64 KiB from a peer that has not
-// proved who it is. An end without the peer's last word (close_notify) is an error: an attacker may
-// have made it. Nobody calls it once the socket is closed: another may have its number. On one thread.
+// is told whom to expect. Must never take a peer that has not proved what the context asks for, the
+// secret or a certificate, whatever the library's settings let pass. Must never block, wait, raise
+// SIGPIPE, own the socket, send anything that was not asked for once the handshake is over, or take
+// more than 64 KiB from a peer that has not proved who it is. An end without the peer's last word
+// (close_notify) is an error: an attacker may have made it. Nobody calls it once the socket is closed:
+// another may have its number. On one thread.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +76,7 @@ class TlsSocket {
 
  private:
   friend struct TlsBio;
+  bool PeerIsProved() const;
   void TellThatThisIsTls() const;
   ssize_t Broken();
   std::string Reason() const;

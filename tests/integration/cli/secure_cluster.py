@@ -1,6 +1,10 @@
-"""Clusters whose members recognize each other, by certificates or by a secret."""
+"""Clusters whose members recognize each other, by certificates or by a secret; and somebody who is no member."""
 
+import contextlib
 import os
+import socket
+import ssl
+import threading
 
 import cluster
 from cluster import run
@@ -56,3 +60,35 @@ class SecretCluster(SecureCluster):
             file.write(content)
         os.chmod(self.path(name), mode)
         return ("--secret-file", self.path(name))
+
+
+class Impostor(contextlib.ExitStack):
+    """Somebody without the secret who answers by TLS at an address of his own, with a certificate of `folder` that is not
+    asked for; `heard` is what others have told him."""
+
+    def __init__(self, folder, role="directory", version=ssl.TLSVersion.TLSv1_3):
+        super().__init__()
+        done = run("certs", folder)
+        assert done.returncode == 0, done.stderr
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(f"{folder}/{role}.pem", f"{folder}/{role}.key")
+        self._context.maximum_version = version
+        self._door = self.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.address = "127.0.0.1:%d" % self._door.getsockname()[1]
+        self.heard = b""
+        self.visits = 0
+        thread = threading.Thread(target=self._serve)
+        thread.start()
+        self.callback(thread.join)
+        self.callback(self._door.shutdown, socket.SHUT_RDWR)
+
+    def _serve(self):
+        while True:
+            try:
+                visitor = self._door.accept()[0]
+            except OSError:
+                return
+            self.visits += 1
+            visitor.settimeout(1)
+            with visitor, contextlib.suppress(OSError), self._context.wrap_socket(visitor, server_side=True) as stream:
+                self.heard += stream.recv(1000)

@@ -15,7 +15,7 @@ import unittest
 
 import cluster
 from cluster import Daemon, read, run, wait_until
-from secure_cluster import CertifiedCluster, SecretCluster
+from secure_cluster import CertifiedCluster, Impostor, SecretCluster
 
 SETTINGS = 4  # of HTTP/2
 TOUR = pathlib.Path(__file__).resolve().parents[3] / "docs" / "operations.md"
@@ -113,7 +113,7 @@ class Certificates(Moves, cluster.ClusterTest):
         self.assertIn("is of hoplite:///directory, this is a node",
                       self.refuse("invalid_argument", *ask, *members.words(members.tls, "directory")))
         secret = SecretCluster.secret(members, "secret", "a secret of sixteen bytes")
-        self.assertIn("it wants a certificate", self.refuse("unavailable", *ask, *secret))
+        self.assertIn("it shows a certificate instead", self.refuse("unavailable", *ask, *secret))
         # By the same authority, for another cluster.
         os.mkdir(members.path("blue"), 0o700)
         for name in ("ca.pem", "ca.key"):
@@ -191,6 +191,41 @@ class Secrets(Moves, cluster.ClusterTest):
             begun = time.monotonic()
             self.assertEqual(slow.recv(100), b"")
             self.assertLess(time.monotonic() - begun, cluster.PATIENCE)
+
+
+class Impostors(cluster.ClusterTest):
+    """Nobody who lacks the secret is taken for a member by those who have it."""
+
+    Cluster = SecretCluster
+    STRANGER = "whoever answers there does not know the secret: it shows a certificate instead"
+
+    def impostor(self, members, **options):
+        impostor = Impostor(members.path("certs"), **options)
+        self.addCleanup(impostor.close)
+        return impostor
+
+    def test_commands_do_not_ask_who_does_not_know_the_secret(self):
+        members = self.cluster(0)
+        impostor = self.impostor(members)
+        for words in (("status",), ("trace", "--output", members.path("trace")), ("top", "--once")):
+            said = self.refuse("unavailable", *words, "--directory", impostor.address, *members.of_node, "--timeout", "5s")
+            self.assertIn(f"{impostor.address} is away: {self.STRANGER}", said)
+        self.assertEqual(impostor.heard, b"")
+
+    def test_an_older_tls_is_refused(self):
+        members = self.cluster(0)
+        impostor = self.impostor(members, version=ssl.TLSVersion.TLSv1_2)
+        said = self.refuse("unavailable", "status", "--directory", impostor.address, *members.of_node, "--timeout", "5s")
+        self.assertIn("it refuses TLS 1.3", said)
+
+    def test_a_node_does_not_join_who_does_not_know_the_secret(self):
+        members = self.cluster(0)
+        impostor = self.impostor(members)
+        node = members.start(*members.node_command("n", members.path("n.sock"), directory=impostor.address))
+        said = self.refuse("timeout", "get", "name:x", "--output", "-", "--timeout", "1s", "--socket", node.ready["socket"])
+        self.assertIn(self.STRANGER, said)
+        self.assertGreater(impostor.visits, 0)
+        self.assertEqual(impostor.heard, b"")
 
 
 class Doors(cluster.CommandTest):

@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 
 #include "base/units.h"
+#include "impostor.h"
 #include "net/security.h"
 #include "net/tcp_stream.h"
 #include "net/tcp_transport.h"
-#include "net/tls_context.h"
 #include "net/tls_socket.h"
 #include "testing/run_task.h"
 #include "testing/tls_folder.h"
@@ -28,10 +28,6 @@ using test::RunTask;
 using test::RunUntil;
 using test::TlsFolder;
 using ::testing::HasSubstr;
-
-constexpr auto kNode = TlsRole::kNode;
-constexpr auto kDirectory = TlsRole::kDirectory;
-constexpr const char* kSecret = "0123456789abcdef";
 
 std::string WhyNot(const SecurityConfig& config, TlsRole self = kNode,
                    std::optional<std::string> cluster = "") {
@@ -91,18 +87,23 @@ class TlsTest : public ::testing::Test {
   }
 
   // The same of a peer whose handshake ends before the other side has looked at its certificate.
-  Talk FromCareless(const TlsContextPtr& connecting, const SecurityPtr& accepting) {
+  Talk FromCareless(const SecurityConfig& connecting, const SecurityPtr& accepting) {
     std::vector<StreamPtr> accepted;
     TcpTransport server({&loop}, {.security = accepting});
     const auto listener =
         server.Listen("127.0.0.1:0", [&](StreamPtr one) { accepted.push_back(std::move(one)); });
     RawSocket socket(loop, (*listener)->address());
-    TlsSocket tls(connecting, socket.number(), TlsSocket::Side::kConnects, kNode);
-    EXPECT_TRUE(RunUntil(loop, [&] { return tls.Shake().value_or(false) && !accepted.empty(); }));
+    Impostor impostor({connecting.tls_cert, connecting}, socket.number(), false);
+    const auto steps = [&](const auto& condition) {
+      return RunUntil(loop, [&] {
+        impostor.Step();
+        return condition();
+      });
+    };
+    EXPECT_TRUE(steps([&] { return impostor.shaken() && !accepted.empty(); }));
     const Result<void> answered = RunTask(loop, Say(accepted.front()));
-    std::array<std::byte, 10> word{};
-    EXPECT_TRUE(RunUntil(loop, [&] { return tls.Receive(word) < 0 && errno == EPROTO; }));
-    return {tls.why(), answered ? "" : answered.error().ToString()};
+    EXPECT_TRUE(steps([&] { return !impostor.why().empty(); }));
+    return {impostor.why(), answered ? "" : answered.error().ToString()};
   }
   // A node's certificate with a hundred others behind it.
   SecurityConfig LongChain() const {
@@ -170,16 +171,6 @@ TEST_F(TlsTest, CertificatesThatPeersDoNotTakeAreNamedOnBothSides) {
   EXPECT_THAT(talk.accepting, HasSubstr("its certificate has expired"));
 }
 
-// A peer that looks at nobody's certificate, and shows its own, whatever that is worth.
-TlsContextPtr Careless(const SecurityConfig& files) {
-  auto context = std::make_shared<TlsContext>(NewContext(), "", std::nullopt);
-  SSL_CTX* ssl = context->ssl.get();
-  EXPECT_TRUE(files.tls_cert.empty() ||
-              (SSL_CTX_use_certificate_chain_file(ssl, files.tls_cert.c_str()) == 1 &&
-               SSL_CTX_use_PrivateKey_file(ssl, files.tls_key.c_str(), SSL_FILETYPE_PEM) == 1));
-  return context;
-}
-
 TEST_F(TlsTest, WhatIsWrongWithACertificateIsSaidOnBothSides) {
   const TlsFolder elsewhere;
   struct Case {
@@ -202,7 +193,7 @@ TEST_F(TlsTest, WhatIsWrongWithACertificateIsSaidOnBothSides) {
       {LongChain(), "it says more than a handshake has", ""},
   };
   for (const auto& [shown, here, there] : cases) {
-    const Talk talk = FromCareless(Careless(shown), Load(folder.Certificate("good", kNode)));
+    const Talk talk = FromCareless(shown, Load(folder.Certificate("good", kNode)));
     EXPECT_THAT(talk.accepting, HasSubstr(here)) << shown.tls_cert;
     EXPECT_THAT(talk.connecting, HasSubstr(there)) << shown.tls_cert;
   }
