@@ -143,22 +143,32 @@ CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
       ->allow_extra_args(false);
 }
 
+namespace {
+
+// An empty path would mean plain text, and may be that of a variable that is not set.
+CLI::Option* AddFileOfTls(CLI::App& app, const std::string& flags, std::string& target,
+                          const std::string& help) {
+  const auto parse = [](const std::string& text) -> Result<std::string> {
+    if (!text.empty()) return text;
+    return std::unexpected(Error(ErrorCode::kInvalidArgument, "the name of the file is empty"));
+  };
+  return AddParsed(app, flags, target, parse, help)->type_name("FILE");
+}
+
+}  // namespace
+
 void AddSecurity(CLI::App& app, SecurityConfig& target) {
-  app.add_option("--tls-ca", target.tls_ca,
-                 "certificates of the authority of the cluster's members")
-      ->type_name("FILE");
-  app.add_option("--tls-cert", target.tls_cert,
-                 "this member's certificate; `hoplite certs` makes all")
-      ->type_name("FILE");
-  app.add_option("--tls-key", target.tls_key, "its private key")->type_name("FILE");
+  AddFileOfTls(app, "--tls-ca", target.tls_ca,
+               "certificates of the authority of the cluster's members");
+  AddFileOfTls(app, "--tls-cert", target.tls_cert,
+               "this member's certificate; `hoplite certs` makes all");
+  AddFileOfTls(app, "--tls-key", target.tls_key, "its private key");
   AddSecretFile(app, target.secret_file);
 }
 
 CLI::Option* AddSecretFile(CLI::App& app, std::string& target) {
-  return app
-      .add_option("--secret-file", target,
-                  "a secret that all members have, instead of certificates")
-      ->type_name("FILE");
+  return AddFileOfTls(app, "--secret-file", target,
+                      "a secret that all members have, instead of certificates");
 }
 
 void AddMemberSecurity(CLI::App& app, SecurityConfig& target) {

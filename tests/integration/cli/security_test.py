@@ -151,6 +151,7 @@ class Secrets(Moves, cluster.ClusterTest):
         for name, content, mode, words in (("empty", "", 0o600, "is empty"), ("short", "guess me", 0o600, "has 8 bytes"),
                                            ("open", "a secret of sixteen bytes", 0o644, "chmod 600")):
             self.assertIn(words, self.refuse("invalid_argument", *ask, *members.secret(name, content, mode)))
+        self.assertIn("--secret-file: the name of the file is empty", run(*ask, "--secret-file", "").stderr)
 
     def test_of_very_many_strangers_the_oldest_leave(self):
         members = self.cluster(0)
