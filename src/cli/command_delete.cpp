@@ -17,7 +17,7 @@ namespace {
 struct DeleteArguments {
   std::vector<ObjectId> ids;
   Duration timeout = kAnswerTimeout;
-  std::string socket;
+  NodeSocket socket;
   bool json = false;
 };
 

@@ -23,7 +23,7 @@ struct GetArguments {
   std::string output = "-";
   bool only_if_owned = false;
   Duration timeout = kNoTimeout;
-  std::string socket;
+  NodeSocket socket;
   bool json = false;
 };
 

@@ -17,7 +17,7 @@ namespace {
 struct InfoArguments {
   ObjectId id;
   Duration timeout = kAnswerTimeout;
-  std::string socket;
+  NodeSocket socket;
   bool json = false;
 };
 

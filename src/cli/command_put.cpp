@@ -17,7 +17,7 @@ struct PutArguments {
   std::string file;
   ObjectId id = ObjectId::Random();
   Duration timeout = kAnswerTimeout;
-  std::string socket;
+  NodeSocket socket;
   bool json = false;
 };
 

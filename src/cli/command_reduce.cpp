@@ -26,7 +26,7 @@ namespace {
 struct ReduceArguments {
   ReduceOptions reduce;
   Duration timeout = kNoTimeout;
-  std::string socket;
+  NodeSocket socket;
   bool json = false;
 };
 

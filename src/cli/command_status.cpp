@@ -31,7 +31,7 @@ constexpr std::uint64_t kListed = 100;
 struct StatusArguments {
   std::vector<std::string> directory;
   SecurityConfig security;
-  std::string socket;
+  NodeSocket socket;
   Duration timeout = kAnswerTimeout;
   bool watch = false;
   bool json = false;

@@ -22,8 +22,8 @@ namespace {
 constexpr std::chrono::seconds kTopTimeout(2);
 
 struct TopArguments {
-  std::string socket;  // of a node that knows the shards, unless they are given
-  ObjectId id;         // all zero: every object
+  NodeSocket socket;  // of a node that knows the shards, unless they are given
+  ObjectId id;        // all zero: every object
   SecurityConfig security;
   top::TopOptions top{.timeout = kTopTimeout};
   bool once = false;
@@ -38,7 +38,7 @@ Result<void> PrintOnce(const TopArguments& options) {
   return Print(text);
 }
 
-Result<std::vector<std::string>> DirectoryOfNode(const std::string& socket, Duration timeout) {
+Result<std::vector<std::string>> DirectoryOfNode(const NodeSocket& socket, Duration timeout) {
   TRY_ASSIGN(const Client client, Attach(socket, Deadline(timeout)));
   return ClientAccess::DirectoryOf(client);
 }

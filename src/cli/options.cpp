@@ -1,11 +1,9 @@
 #include "cli/options.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/stop_signal.h"
 #include "cli/typed_names.h"
@@ -185,11 +183,8 @@ CLI::Option* AddSocket(CLI::App& app, std::string& target) {
       ->capture_default_str();
 }
 
-std::string DefaultSocketPath() {
-  if (const char* folder = std::getenv("XDG_RUNTIME_DIR"); folder && *folder != '\0') {
-    return fmt::format("{}/hoplite.sock", folder);
-  }
-  return fmt::format("/tmp/hoplite-{}.sock", ::getuid());
+CLI::Option* AddSocket(CLI::App& app, NodeSocket& target) {
+  return AddSocket(app, target.path)->each([&target](const std::string&) { target.named = true; });
 }
 
 CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target) {

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/node_socket.h"
 
 namespace hoplite::cli {
 
@@ -60,7 +61,7 @@ void AddMemberSecurity(CLI::App& app, SecurityConfig& target);
 
 // --socket PATH, else HOPLITE_SOCKET, else the default that node, put and get share.
 CLI::Option* AddSocket(CLI::App& app, std::string& target);
-std::string DefaultSocketPath();
+CLI::Option* AddSocket(CLI::App& app, NodeSocket& target);  // of a command that asks the node
 
 // --timeout of a command that waits for nobody but its node and the directory.
 CLI::Option* AddAnswerTimeout(CLI::App& app, Duration& target);

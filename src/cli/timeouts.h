@@ -42,10 +42,4 @@ class Deadline {
   Time at_;
 };
 
-// Attaches to the node at this socket. The node may hang, so this takes no longer than the command
-// may.
-inline Result<Client> Attach(const std::string& socket, const Deadline& deadline) {
-  return Client::Connect(socket, std::clamp(deadline.left(), kShortestAttach, kAttachTimeout));
-}
-
 }  // namespace hoplite::cli

@@ -1,6 +1,7 @@
 // What the library itself needs of its public types.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "base/own_process.h"
 #include "base/time.h"
 #include "client/connection.h"
+#include "client/own_node.h"
 #include "client/question.h"
 
 namespace hoplite {
@@ -34,8 +36,8 @@ using RoomForEach =
 // one (pins, drafts, subscriptions) stays its own.
 struct Client::State {
   // `path` empty: a client in the node's process, whose node does not come back.
-  State(std::shared_ptr<client::Connection> first, std::string path_in)
-      : path(std::move(path_in)), current(std::move(first)) {}
+  State(std::shared_ptr<client::Connection> first, std::string path_in, client::NodeOf whose_in)
+      : path(std::move(path_in)), whose(whose_in), current(std::move(first)) {}
   ~State();  // with the last handle: what it owns it owns no longer
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -57,6 +59,7 @@ struct Client::State {
 
   const OwnProcess process;
   const std::string path;
+  const client::NodeOf whose;
   TimedMutex mutex;  // held while somebody attaches anew
   bool closed HOPLITE_GUARDED_BY(mutex) = false;
   Mutex current_mutex;  // within the other one, and never for long
@@ -68,7 +71,11 @@ class ClientAccess {
   using DraftImpl = Draft::Impl;
   using ReaderImpl = Reader::Impl;
 
-  static Client Make(std::shared_ptr<client::Connection> connection, std::string path = {});
+  static Client Make(std::shared_ptr<client::Connection> connection, std::string path = {},
+                     client::NodeOf whose = client::NodeOf::kAnybody);
+  // As Client::Connect, at a path that nobody named; also when the client attaches anew.
+  //   invalid_argument  the node is neither this user's nor root's
+  static Result<Client> ConnectToOwn(const std::string& path, std::chrono::milliseconds timeout);
   // HOST:PORT of each shard of its node's directory.
   static std::vector<std::string> DirectoryOf(const Client& client) {
     return client.state_->Current()->directory();

@@ -13,11 +13,13 @@
 #include <hoplite/client.h>
 
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/interruption.h"
 #include "client/no_descriptor.h"
 #include "client/no_node.h"
+#include "client/own_node.h"
 
 namespace hoplite {
 namespace {
@@ -52,10 +54,12 @@ Result<int> ConnectSocket(const std::string& path, std::chrono::milliseconds tim
 // A node that is there answers at once.
 constexpr std::chrono::milliseconds kConnectPatience{5000};
 
-Result<std::shared_ptr<client::Connection>> Attach(const std::string& path,
+Result<std::shared_ptr<client::Connection>> Attach(const std::string& path, client::NodeOf whose,
                                                    std::chrono::milliseconds timeout) {
   TRY_ASSIGN(const int descriptor, ConnectSocket(path, timeout));
-  return client::Connection::Attach(descriptor, client::SegmentMap(),
+  FileDescriptor socket(descriptor);
+  if (whose == client::NodeOf::kSelfOrRoot) TRY(client::RequireOwnNode(descriptor, path));
+  return client::Connection::Attach(socket.Release(), client::SegmentMap(),
                                     client::DeadlineAfter(timeout));
 }
 
@@ -73,7 +77,7 @@ std::shared_ptr<client::Connection> Client::State::Now(Time deadline) {
   if (path.empty() || closed || !before->lost()) return before;
   const client::Uninterrupted attaching;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - hoplite::Now());
-  auto made = Attach(path, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
+  auto made = Attach(path, whose, std::clamp(left, std::chrono::milliseconds(1), kConnectPatience));
   if (!made) return client::Connection::Ended(made.error());
   const MutexLock changing(current_mutex);
   return current = *std::move(made);
@@ -101,13 +105,21 @@ void Client::State::Close() {
   Current()->Close();
 }
 
-Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::string path) {
-  return Client(std::make_shared<Client::State>(std::move(connection), std::move(path)));
+Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::string path,
+                          client::NodeOf whose) {
+  return Client(std::make_shared<Client::State>(std::move(connection), std::move(path), whose));
 }
 
 Result<Client> Client::Connect(const std::string& socket, std::chrono::milliseconds timeout) {
-  TRY_ASSIGN(auto connection, Attach(socket, timeout));
+  TRY_ASSIGN(auto connection, Attach(socket, client::NodeOf::kAnybody, timeout));
   return ClientAccess::Make(std::move(connection), socket);
+}
+
+Result<Client> ClientAccess::ConnectToOwn(const std::string& path,
+                                          std::chrono::milliseconds timeout) {
+  constexpr auto kOwn = client::NodeOf::kSelfOrRoot;
+  TRY_ASSIGN(auto connection, Attach(path, kOwn, timeout));
+  return Make(std::move(connection), path, kOwn);
 }
 
 Client::Client(std::shared_ptr<State> state) : state_(std::move(state)) {}
