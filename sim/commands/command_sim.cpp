@@ -147,11 +147,59 @@ void AddUnequalLinks(CLI::App& command, sim::UnequalLinks& links) {
       ->group(kGroup);
 }
 
+struct StallsText {
+  double chance = 0;
+  Duration longest{0};
+};
+
+Result<StallsText> ParseStalls(const std::string& text) {
+  StallsText stalls;
+  const auto comma = text.find(',');
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), stalls.chance);
+  if (comma == std::string::npos || status != std::errc{} || end != text.data() + comma) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' says no stalls: write CHANCE,TIME as 0.05,200ms", text)));
+  }
+  TRY_ASSIGN(stalls.longest, ParseDuration(std::string_view(text).substr(comma + 1)));
+  return stalls;
+}
+
+void AddStalls(CLI::App& command, sim::Noise& noise, Help group) {
+  const auto read = [&noise](const CLI::results_t& values) {
+    const auto stalls = ParseStalls(values.back());
+    if (!stalls) throw CLI::ValidationError("--stalls", stalls.error().message);
+    noise.stall_chance = stalls->chance;
+    noise.stall = stalls->longest;
+    return true;
+  };
+  command
+      .add_option("--stalls", read,
+                  "in each 100 ms a host stands still with that chance for up to that time")
+      ->type_name("CHANCE,TIME")
+      ->group(group);
+}
+
 void AddNoise(CLI::App& command, sim::Noise& noise) {
   constexpr Help kGroup = "Noise";
   AddDuration(command, "--late", noise.late,
               "what a node says is heard later, in order: one word in four by up to this time, the "
               "others by up to an eighth")
+      ->group(kGroup);
+  AddStalls(command, noise, kGroup);
+  AddSize(command, "--bursts", noise.burst_bytes,
+          "an idle link carries so many bytes at once, as a token bucket")
+      ->group(kGroup);
+  command
+      .add_option("--unfair", noise.unfair,
+                  "streams share a link by weights of 1 to this factor, anew each 200 ms")
+      ->type_name("FACTOR")
+      ->group(kGroup)
+      ->capture_default_str();
+  AddDuration(
+      command, "--begins", noise.begins,
+      "a stream grows from a tenth of its share to all of it in this time, again after each "
+      "pause of 200 ms")
       ->group(kGroup);
 }
 

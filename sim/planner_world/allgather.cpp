@@ -35,9 +35,10 @@ class Allgather {
         numbering_(numbering),
         random_(options.seed),
         start_(Time{} + WarmUp(options)),
-        links_(std::make_shared<Network>(Layout::For(options.size_bytes, options.stripes),
-                                         static_cast<double>(options.bytes_per_second),
-                                         options.latency)) {}
+        links_(std::make_shared<Network>(
+            Layout::For(options.size_bytes, options.stripes),
+            static_cast<double>(options.bytes_per_second), options.latency,
+            options.noise.of_links() ? Stripes::kInTurns : Stripes::kSideBySide)) {}
 
   void Write() {
     for (NodeIndex producer = 0; producer < options_.nodes; ++producer) Write(producer);

@@ -54,8 +54,18 @@ double CutSeconds(const Options& options, double plain) {
 }
 
 double NoiseSeconds(const Options& options) {
-  constexpr double kLateWordsInARow = 8;
-  return kLateWordsInARow * ToSeconds(options.noise.late);
+  constexpr double kStepsInARow = 8;
+  const Noise& noise = options.noise;
+  return kStepsInARow * ToSeconds(noise.late + noise.stall) +
+         options.nodes * ToSeconds(noise.begins);
+}
+
+// A line of nodes stands still while any of them does: ten times a second one may, for half the
+// longest time on average.
+double NoiseFactor(const Options& options) {
+  const Noise& noise = options.noise;
+  const double still = 10 * noise.stall_chance * ToSeconds(noise.stall) / 2;
+  return (1 + options.nodes * still) * (1 + noise.unfair) / 2;
 }
 
 std::uint64_t SlowestLink(const Options& options) {
@@ -72,7 +82,8 @@ std::uint64_t SlowestLink(const Options& options) {
 std::string TooSlow(const Options& options, double seconds) {
   const Link link{options.latency, static_cast<double>(SlowestLink(options))};
   const double line = TreeSeconds(options.nodes, options.size_bytes, link, 1);
-  const double plain = std::min(line, BestTree(options.nodes, options.size_bytes, link).seconds);
+  const double plain = NoiseFactor(options) *
+                       std::min(line, BestTree(options.nodes, options.size_bytes, link).seconds);
   const double messages = 40 * ToSeconds(options.latency);
   const double moments = ToSeconds(options.spread) + options.nodes * ToSeconds(options.apart) +
                          ToSeconds(options.put_time);

@@ -36,7 +36,9 @@ std::string TooSlow(const Options& options, double seconds);
 // What pairs that can't connect may cost (R68): pauses before they, or others for them, are tried
 // again, and the work once more.
 double CutSeconds(const Options& options, double plain);
-// What noise may cost: each step of a history may wait for late words.
+// What noise may cost: each step of a history may wait for late words, for a host that stands still
+// and for a stream that begins. The work itself takes `NoiseFactor` times as long.
 double NoiseSeconds(const Options& options);
+double NoiseFactor(const Options& options);
 
 }  // namespace hoplite::sim

@@ -28,6 +28,7 @@ Network::Network(const Layout& layout, double bytes_per_second, Duration latency
       stripes_(layout.stripe_count),
       turns_(stripes),
       capacity_(bytes_per_second / 1e9),
+      most_(capacity_),
       ways_(kMostSites),
       slack_(std::max(4.0, 4 * capacity_)),
       latency_(latency) {
@@ -245,6 +246,7 @@ void Network::SetWhole(Time now, NodeIndex node, std::uint32_t stripe) {
 
 void Network::StopSending(Time now, FlowId id) {
   Flow& flow = flows_[id];
+  NoteRate(now, flow, 0);
   flow.sent = Sent(now, flow);
   flow.at = now;
   flow.rate = 0;
@@ -275,6 +277,10 @@ void Network::Advance(Time now, std::vector<Whole>& whole) {
     ++events_;
     if (event.kind == Kind::kWake) {
       Wake(now, event.flow);
+      continue;
+    }
+    if (event.kind == Kind::kNoise) {
+      if (noise_->IsDue(now, event.flow)) Touch(event.flow);
       continue;
     }
     if (event.kind == Kind::kFolded) continue;  // it was told already

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "base/layout.h"
 #include "base/time.h"
 #include "sim/kit/event_queue.h"
+#include "sim/planner_world/link_noise.h"
 
 namespace hoplite::sim {
 
@@ -43,6 +45,9 @@ class Network {
  public:
   Network(const Layout& layout, double bytes_per_second, Duration latency,
           Stripes stripes = Stripes::kSideBySide);
+
+  // Before anything flows.
+  void SetNoise(const Noise& noise, std::uint64_t seed);
 
   NodeIndex AddNode();
   // The node's links carry so much from now on, at most the rate of all.
@@ -94,6 +99,14 @@ class Network {
   double RateInto(NodeIndex copy) const;  // bytes per second, now arriving
   // The same of all copies on the node of this one.
   double RateIntoNodeOf(NodeIndex copy) const;
+  // Where links have noise: since the last question about this copy. Elsewhere: now.
+  struct Inflow {
+    double node_rate = 0;  // of all copies on the node, bytes per second
+    bool flows = false;    // the copy got something
+  };
+  Inflow InflowOf(Time now, NodeIndex copy);
+  // When the node of this copy goes on that may stand still at that moment.
+  Time Awake(NodeIndex copy, Time when) const;
   // What the up link of this node has carried through flows that ended.
   double BytesSentBy(NodeIndex node) const { return sent_bytes_[node]; }
 
@@ -151,6 +164,7 @@ class Network {
     double sent = 0;        // position at `at`
     double rate = 0;
     double limit = 0;
+    double weight = 1;  // beside others on a link
     Time at;
     Time wake = kNever;
     bool has_turn = false;  // in turns only, as is the next
@@ -170,11 +184,12 @@ class Network {
     kWholeArrives,
     kProduced,
     kRefold,
-    kFolded
+    kFolded,
+    kNoise
   };
   struct Event {
     Kind kind;
-    FlowId flow;               // of kProduced, kRefold and kFolded: the copy
+    FlowId flow;               // of kProduced, kRefold and kFolded: the copy; of kNoise: the link
     double rate = 0;           // of kBlockArrives: the position where it ends
     std::uint32_t stripe = 0;  // of kRefold
   };
@@ -182,7 +197,8 @@ class Network {
   static constexpr NodeIndex kNoCopy = ~NodeIndex{0};
 
   // Ways out of sites come first, then an up and a down link for each node.
-  double Capacity(LinkId link) const {
+  double Capacity(LinkId link) const { return noise_ ? noise_->Carries(link) : OwnRate(link); }
+  double OwnRate(LinkId link) const {
     if (link < kMostSites) return ways_[link];
     const auto own = own_capacity_.find((link - kMostSites) / 2);
     return own == own_capacity_.end() ? capacity_ : own->second;
@@ -245,6 +261,18 @@ class Network {
   // What has grown may be sent.
   void Offer(Time now, NodeIndex copy, std::uint32_t stripe);
 
+  // Noise (network_noise.cpp).
+  void SettleNoise(Time now);
+  struct Growing {
+    std::size_t flow;  // of the component
+    double part;
+    double limit;
+  };
+  void HoldBack(Time now);
+  void LookAgain(Time now);
+  // Before the flow's rate becomes this one.
+  void NoteRate(Time now, const Flow& flow, double rate);
+
   void SettleComponent(Time now, LinkId start);
   void Collect(Time now, LinkId start);
   double Limit(Time now, const Flow& flow) const;
@@ -256,6 +284,7 @@ class Network {
   std::uint32_t stripes_;
   Stripes turns_;
   double capacity_;  // of a link, in bytes per nanosecond, unless its node has another rate
+  double most_;      // that a flow gets from any link
   std::map<NodeIndex, double> own_capacity_;
   std::map<NodeIndex, std::uint32_t> site_of_;  // by node
   std::vector<double> ways_;                    // out of each site
@@ -273,6 +302,13 @@ class Network {
   std::vector<std::vector<NodeIndex>> copies_on_;  // by node
   std::vector<double> sent_bytes_;                 // by node
   EventQueue<Event> queue_;
+  std::optional<LinkNoise> noise_;
+  struct Question {
+    Time at;
+    double carried = 0;  // by the node's down link
+    double bytes = 0;    // that the copy had
+  };
+  std::map<NodeIndex, Question> questions_;  // about each copy
   std::uint64_t events_ = 0;
   double bytes_dropped_ = 0;
 
@@ -286,6 +322,7 @@ class Network {
   struct Share {
     double left = 0;
     std::uint32_t flows = 0;
+    double weight = 0;  // of all these flows
   };
   std::vector<Share> shares_;  // by link
   std::vector<double> new_rates_;

@@ -73,8 +73,8 @@ class NetworkPart {
   NodeIndex SourceOf(FlowId flow) const { return mine_[whole_->SourceOf(flow)]; }
   NodeIndex ReceiverOf(FlowId flow) const { return mine_[whole_->ReceiverOf(flow)]; }
   Tag TagOf(FlowId flow) const { return whole_->TagOf(flow); }
-  double RateInto(NodeIndex copy) const { return whole_->RateInto(all_[copy]); }
-  double RateIntoNodeOf(NodeIndex copy) const { return whole_->RateIntoNodeOf(all_[copy]); }
+  Network::Inflow InflowOf(Time now, NodeIndex copy) { return whole_->InflowOf(now, all_[copy]); }
+  Time Awake(NodeIndex copy, Time when) const { return whole_->Awake(all_[copy], when); }
 
  private:
   static constexpr NodeIndex kNoCopy = ~NodeIndex{0};

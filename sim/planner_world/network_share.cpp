@@ -20,10 +20,15 @@ void Network::SettleComponent(Time now, LinkId start) {
   component_links_.clear();
   component_flows_.clear();
   Collect(now, start);
+  if (noise_) {
+    SettleNoise(now);
+    HoldBack(now);
+  }
   ShareLinks();
   for (std::size_t i = 0; i < component_flows_.size(); ++i) {
     Apply(now, component_flows_[i], new_rates_[i]);
   }
+  if (noise_) LookAgain(now);
 }
 
 // All links and flows that a change at `start` can influence. A flow that has nothing to send and
@@ -51,18 +56,18 @@ void Network::Collect(Time now, LinkId start) {
 // What the source's own progress allows: anything while it is ahead, its in-rate once the flow has
 // caught up, nothing while the flow is ahead of it.
 double Network::Limit(Time now, const Flow& flow) const {
-  if (in_turns()) return flow.has_turn ? capacity_ : 0;
+  if (in_turns()) return flow.has_turn ? most_ : 0;
   const Inbound& source = At(flow.source, flow.stripe);
-  if (source.whole) return capacity_;
+  if (source.whole) return most_;
   const double gap = Available(now, flow) - Sent(now, flow);
-  if (gap > slack_) return capacity_;
+  if (gap > slack_) return most_;
   return gap >= -slack_ ? source.rate : 0;
 }
 
 // Progressive filling: a flow whose limit is below the least fair share takes its limit; if there
-// is none, the tightest link divides what it has left.
+// is none, the tightest link divides what it has left. Shares are those of a flow of weight 1.
 void Network::ShareLinks() {
-  for (const LinkId link : component_links_) shares_[link] = {Capacity(link), 0};
+  for (const LinkId link : component_links_) shares_[link] = {Capacity(link), 0, 0};
   std::vector<std::size_t> open;
   new_rates_.assign(component_flows_.size(), 0);
   for (std::size_t i = 0; i < component_flows_.size(); ++i) {
@@ -73,32 +78,36 @@ void Network::ShareLinks() {
       continue;
     }
     open.push_back(i);
-    for (const LinkId link : LinksOf(flow)) ++shares_[link].flows;
+    for (const LinkId link : LinksOf(flow)) {
+      ++shares_[link].flows;
+      shares_[link].weight += flow.weight;
+    }
   }
-  const auto fair = [this](LinkId link) { return shares_[link].left / shares_[link].flows; };
+  const auto fair = [this](LinkId link) { return shares_[link].left / shares_[link].weight; };
   while (!open.empty()) {
-    double least = capacity_;
+    double least = most_;
     for (const LinkId link : component_links_) {
       if (shares_[link].flows > 0) least = std::min(least, fair(link));
     }
     const double enough = least * (1 + 1e-12);
+    const auto is_limited = [&](const Flow& flow) { return flow.limit <= enough * flow.weight; };
     const bool limited = std::ranges::any_of(
-        open, [&](std::size_t i) { return flows_[component_flows_[i]].limit <= enough; });
+        open, [&](std::size_t i) { return is_limited(flows_[component_flows_[i]]); });
     const auto tight = [&](LinkId link) { return fair(link) <= enough; };
     std::vector<std::size_t> frozen;
     std::vector<std::size_t> rest;
     for (const std::size_t i : open) {
       const Flow& flow = flows_[component_flows_[i]];
-      const bool freeze =
-          limited ? flow.limit <= enough : std::ranges::any_of(LinksOf(flow), tight);
+      const bool freeze = limited ? is_limited(flow) : std::ranges::any_of(LinksOf(flow), tight);
       (freeze ? frozen : rest).push_back(i);
     }
     for (const std::size_t i : frozen) {
       const Flow& flow = flows_[component_flows_[i]];
-      new_rates_[i] = std::min(flow.limit, least);
+      new_rates_[i] = std::min(flow.limit, least * flow.weight);
       for (const LinkId link : LinksOf(flow)) {
         shares_[link].left = std::max(shares_[link].left - new_rates_[i], 0.0);
         --shares_[link].flows;
+        shares_[link].weight -= flow.weight;
       }
     }
     open = std::move(rest);
@@ -108,6 +117,7 @@ void Network::ShareLinks() {
 void Network::Apply(Time now, FlowId id, double rate) {
   Flow& flow = flows_[id];
   if (std::abs(rate - flow.rate) > 1e-12 * capacity_) {
+    NoteRate(now, flow, rate);
     flow.sent = Sent(now, flow);
     flow.at = now;
     flow.rate = rate;

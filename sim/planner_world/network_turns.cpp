@@ -65,6 +65,7 @@ void Network::EndTurn(Time now, FlowId id) {
     queue_.Push(now + latency_, {Kind::kWholeArrives, id});
     return;
   }
+  NoteRate(now, flow, 0);
   flow.sent = flow.turn_end;
   flow.at = now;
   flow.rate = 0;

@@ -147,6 +147,7 @@ std::string TooSlowReduce(const Options& options, double seconds) {
     plain += std::min(TreeSeconds(options.nodes, options.size_bytes, link, 1),
                       BestTree(options.nodes, options.size_bytes, link).seconds);
   }
+  plain *= NoiseFactor(options);
   const double messages = 40 * ToSeconds(options.latency);
   const double fault = ToSeconds(options.grace + options.reduce->put_again) + 3 + 3 * plain;
   const double restart = fault + ToSeconds(options.recovery_window);

@@ -20,6 +20,8 @@ constexpr std::uint64_t kSampleEvery = 997;
 Stripes StripesOf(const Options& options) {
   // Rates are seen in marks, which stripes side by side raise all at once.
   if (options.links.any()) return Stripes::kInTurns;
+  // Side by side, streams that follow each other's rates never come to rest where shares are unequal.
+  if (options.noise.of_links() && options.nodes <= planner::kMostInARing) return Stripes::kInTurns;
   if (!options.reduce || !options.reduce->everyone_reads) return Stripes::kSideBySide;
   const std::size_t members = std::min(PicksOf(options), options.nodes);
   const bool may_be_ring = !options.reduce->two_trees && members <= planner::kMostInARing;
@@ -43,6 +45,7 @@ World::World(const Options& options, const ObjectId& object, std::shared_ptr<Net
       links_(std::move(links)),
       network_(links_),
       witness_(object_) {
+  links_->SetNoise(options.noise, options.seed);
   if (options.cuts > 0 || !options.cut_pairs.empty()) pairs_.emplace();
   StartDirectory(Duration{0});
 }
@@ -146,8 +149,8 @@ void World::Subscribe(NodeIndex index) { CallOf(index, &VirtualNode::Subscribe);
 
 void World::Run() {
   // Each node and fault may cause some work; a history that needs more than this never ends.
-  const std::uint64_t most_events =
-      options_.rounds * (200'000 + 20'000 * std::uint64_t{options_.nodes});
+  const std::uint64_t most_events = (options_.noise.of_links() ? 8 : 1) * options_.rounds *
+                                    (200'000 + 20'000 * std::uint64_t{options_.nodes});
   while (violation_.empty()) {
     const Time next = std::min(next_event(), links_->next_event());
     if (next == kNever) break;

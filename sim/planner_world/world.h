@@ -36,7 +36,7 @@ namespace hoplite::sim {
 
 // Time for the nodes to join and for a finished Put, before the clock of a history starts.
 constexpr Duration WarmUp(const Options& options) {
-  return 10 * options.latency + 2 * options.noise.late;
+  return 10 * options.latency + 2 * (options.noise.late + options.noise.stall);
 }
 
 struct Member {

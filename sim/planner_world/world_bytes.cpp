@@ -26,7 +26,7 @@ void World::HandOn(NodeIndex from, const protocol::HandedOn& give) {
   const std::uint64_t fate = random_.Below(8);
   if (fate == 0 || !HasWay(to, from)) return;
   const Duration late = fate == 1 ? random_.Within(std::chrono::milliseconds(40)) : Duration{0};
-  After(options_.latency + late, [this, to, give] {
+  At(network_.Awake(to, now_ + options_.latency + late), [this, to, give] {
     if (!members_[to].alive) return;
     Effects effects;
     members_[to].node.HearGive(give.given, effects);
@@ -48,7 +48,8 @@ void World::Do(NodeIndex index, const Effects& effects) {
   }
   for (const protocol::HandedOn& give : effects.give) HandOn(index, give);
   for (const Fetch& fetch : effects.open) {
-    After(options_.latency, [this, index, fetch] { FetchArrives(index, fetch, now_); });
+    At(network_.Awake(IndexOf(fetch.source), now_ + options_.latency),
+       [this, index, fetch] { FetchArrives(index, fetch, now_); });
     StartReporting(index);
   }
   if (effects.fill) Fill(index);
@@ -244,18 +245,22 @@ void World::StartReporting(NodeIndex index) {
   if (members_[index].reporting) return;
   members_[index].reporting = true;
   members_[index].flowing = now_;
+  network_.InflowOf(now_, index);  // from now on
   After(kReportEvery, [this, index] { Report(index); });
 }
 
 void World::Report(NodeIndex index) {
   Member& member = members_[index];
+  const Time awake = network_.Awake(index, now_);
+  if (awake > now_) return At(awake, [this, index] { Report(index); });
   member.reporting = false;
   if (!member.alive || member.node.streams().empty()) return;
   SyncMarks(index);
-  if (network_.RateInto(index) > 0) member.flowing = now_;
+  const Network::Inflow inflow = network_.InflowOf(now_, index);
+  if (inflow.flows) member.flowing = now_;
   if (member.node.connected()) {
-    const double rate = network_.RateIntoNodeOf(index);
-    protocol::Progress report = member.node.ProgressReport(static_cast<std::uint64_t>(rate));
+    const auto rate = static_cast<std::uint64_t>(inflow.node_rate);
+    protocol::Progress report = member.node.ProgressReport(rate);
     report.starved_for = now_ - member.flowing;
     Tell(planner::NodeSaid{member.node.id(), report});
   }

@@ -62,7 +62,7 @@ void World::SayFull(NodeIndex index) {
   if (!copy || copy->complete || !layout_.complete(copy->marks)) return;
   if (member.node.connected() && member.told_full != copy->version) {
     member.told_full = copy->version;
-    const double rate = network_.RateIntoNodeOf(index);
+    const double rate = network_.InflowOf(now_, index).node_rate;
     Say(index, member.node.ProgressReport(static_cast<std::uint64_t>(rate)));
   }
   Effects effects;

@@ -25,7 +25,9 @@ Time World::Tell(planner::EventBody body) {
   const NodeIndex index = IndexOf(NodeOf(body));
   const bool speaks = std::holds_alternative<planner::NodeSaid>(body) ||
                       std::holds_alternative<planner::NodeJoined>(body);
-  const Time when = speaks ? lateness_.Hears(index, now_) : lateness_.Sees(index, now_);
+  // What stands still speaks when it goes on.
+  const Time when =
+      speaks ? lateness_.Hears(index, network_.Awake(index, now_)) : lateness_.Sees(index, now_);
   const std::uint64_t connection = members_[index].connection;
   At(when, [this, index, connection, life = directory_life_, body = std::move(body)] {
     if (!directory_ || life != directory_life_) return;
@@ -47,17 +49,18 @@ void World::Deliver(NodeId to, protocol::NodeAction action) {
   if (index >= members_.size()) return Fail("an action is addressed to a node that never joined");
   if (const auto* grant = std::get_if<protocol::Grant>(&action)) moves_ += grant->replaces ? 1 : 0;
   const std::uint64_t connection = members_[index].heard;
-  After(options_.latency, [this, index, connection, action = std::move(action)] {
-    Member& member = members_[index];
-    if (!member.alive || !member.node.connected() || member.connection != connection) return;
-    SyncMarks(index);
-    if (HearReduce(index, action)) return;
-    Effects effects;
-    const bool helped = member.node.helping();
-    member.node.Hear(action, now_, effects);
-    Do(index, effects);
-    if (member.node.helping() && !helped) HelpFor(index, now_);
-  });
+  At(network_.Awake(index, now_ + options_.latency),
+     [this, index, connection, action = std::move(action)] {
+       Member& member = members_[index];
+       if (!member.alive || !member.node.connected() || member.connection != connection) return;
+       SyncMarks(index);
+       if (HearReduce(index, action)) return;
+       Effects effects;
+       const bool helped = member.node.helping();
+       member.node.Hear(action, now_, effects);
+       Do(index, effects);
+       if (member.node.helping() && !helped) HelpFor(index, now_);
+     });
 }
 
 void World::Connect(NodeIndex index) {

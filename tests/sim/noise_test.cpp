@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "played.h"
+#include "sim/planner_world/world.h"
 
 namespace hoplite::sim {
 namespace {
@@ -79,6 +80,62 @@ TEST(Noise, LateWordsAreDeterministic) {
   Options options = Staggered();
   options.noise.late = milliseconds(60);
   ExpectDeterministic(options);
+}
+
+TEST(Noise, StallsAreDeterministic) {
+  Options options = Staggered();
+  options.noise.stall_chance = 0.1;
+  options.noise.stall = milliseconds(50);
+  ExpectDeterministic(options);
+}
+
+TEST(Noise, BurstsAreDeterministic) {
+  Options options = Staggered();
+  options.noise.burst_bytes = 128'000;
+  ExpectDeterministic(options);
+}
+
+TEST(Noise, UnfairSharesAreDeterministic) {
+  Options options = Staggered();
+  options.noise.unfair = 2;
+  ExpectDeterministic(options);
+}
+
+TEST(Noise, SlowBeginningsAreDeterministic) {
+  Options options = Staggered();
+  options.noise.begins = milliseconds(100);
+  ExpectDeterministic(options);
+}
+
+TEST(Noise, AllKindsTogetherKeepEveryProperty) {
+  Options options = Staggered();
+  options.noise = {.late = milliseconds(30),
+                   .stall_chance = 0.05,
+                   .stall = milliseconds(50),
+                   .burst_bytes = 128'000,
+                   .unfair = 2,
+                   .begins = milliseconds(50)};
+  options.kills = 1;
+  options.session_breaks = 1;
+  options.restarts = 1;
+  for (options.seed = 1; options.seed <= 4; ++options.seed) Played(options);
+}
+
+TEST(Noise, AHostThatStandsStillAsksWhenItGoesOn) {
+  Noise noise{.stall_chance = 1, .stall = milliseconds(100)};
+  const Stalls stalls(noise, 1);
+  const Time begin = stalls.NextBegin(1, Time{});
+  const Time end = stalls.Awake(1, begin);
+  Options options{.nodes = 2, .size_bytes = 16_KiB, .noise = noise};
+  World world(options);
+  world.AddNode();
+  world.AddNode();
+  world.At(Time{}, [&] { world.Put(0, kFirstContent); });
+  world.At(begin, [&] { world.Get(1); });
+  world.Run();
+  EXPECT_EQ(world.violation(), "");
+  ASSERT_TRUE(world.members()[1].returned);
+  EXPECT_GT(*world.members()[1].returned, end + 3 * options.latency);
 }
 
 // A round begins once the directory has heard the Delete of the round before it.

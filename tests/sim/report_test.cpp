@@ -100,6 +100,14 @@ TEST(Options, ReplayNamesNoise) {
   Options options;
   options.noise.late = milliseconds(20);
   EXPECT_TRUE(ReplayCommand(options).ends_with(" --seed 1 --late 20000000ns"));
+  options.noise = {.stall_chance = 0.05,
+                   .stall = milliseconds(50),
+                   .burst_bytes = 128'000,
+                   .unfair = 1.5,
+                   .begins = milliseconds(30)};
+  EXPECT_TRUE(ReplayCommand(options).ends_with(
+      " --seed 1 --stalls 0.05,50000000ns --bursts 128000 --unfair 1.5 --begins 30000000ns"))
+      << ReplayCommand(options);
 }
 
 TEST(Options, BadValuesAreRefusedByName) {
@@ -113,7 +121,13 @@ TEST(Options, BadValuesAreRefusedByName) {
   options = {};
   options.noise.late = -milliseconds(1);
   ASSERT_FALSE(options.Validate());
-  EXPECT_EQ(options.Validate().error().message, "simulation: late must not be negative");
+  EXPECT_EQ(options.Validate().error().message, "simulation: a time of noise must not be negative");
+  options.noise = {.stall_chance = 0.5, .stall = milliseconds(300)};
+  EXPECT_FALSE(options.Validate());
+  options.noise = {.burst_bytes = 100};
+  EXPECT_FALSE(options.Validate());
+  options.noise = {.unfair = 0.5};
+  EXPECT_FALSE(options.Validate());
   EXPECT_TRUE(Options{}.Validate());
 }
 
