@@ -12,6 +12,7 @@ import layers
 import links
 import machine_text
 import markdown
+import measured
 import named
 import prose
 import repository
@@ -86,6 +87,28 @@ class Links(unittest.TestCase):
 
     def test_code_is_no_link(self):
         self.assertFalse(self.seen("`[x](y)`\n```\n[x](y)\n```\n"))
+
+
+class Measured(unittest.TestCase):
+    def test_a_table_names_its_revision_in_its_head(self):
+        self.assertFalse(measured.check("| a, revision 0123abc | b |\n| --- | --- |\n| 1 | 2 |\n"))
+        self.assertEqual(len(measured.check("Of revision 0123abc.\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n")), 1)
+        self.assertFalse(measured.check("| no | table |\n"))
+
+    def test_without_a_history_nothing_is_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("can't be counted", measured.age(pathlib.Path(folder), "0123abc"))
+
+    def test_commits_of_the_sources_are_counted(self):
+        said = [("false\n", 0), ("3\n", 0)]
+        runs = [unittest.mock.Mock(stdout=text, returncode=status) for text, status in said]
+        with unittest.mock.patch("repository.run", side_effect=runs):
+            self.assertEqual(measured.age(pathlib.Path("."), "0123abc"), "3 commits of src/planner and src/node/streams behind")
+
+    def test_a_shallow_clone_says_so(self):
+        shallow = unittest.mock.Mock(stdout="true\n", returncode=0)
+        with unittest.mock.patch("repository.run", return_value=shallow):
+            self.assertIn("can't be counted", measured.age(pathlib.Path("."), "0123abc"))
 
 
 class Layers(unittest.TestCase):
