@@ -1,7 +1,6 @@
 """What reinforcement learning gains: the steps of A3C and IMPALA by handles and without, and how the returns grow."""
 
 import dataclasses
-import statistics
 
 from rounds import say
 from rows import Goal, Row
@@ -48,7 +47,7 @@ class Learning:
                 for way in ways:
                     say(f"  round {number} of {repetitions}: {workload}, {way.name}")
                     answer = rounds.guarded(way, lambda: way.play(workload, POLICY, steps))
-                    row.add(way.name, seconds_of_a_step(answer))
+                    row.add_steps(way.name, seconds_of_steps(answer))
                     computing.add(way.name, answer and 100 * answer["computing"])
         if self._updates:
             for workload in TITLES:
@@ -61,7 +60,7 @@ class Learning:
             self.rows.append(row)
             for way in ways:
                 say(f"  {workload}, {LARGE}, {way.name}")
-                row.add(way.name, seconds_of_a_step(rounds.guarded(way, lambda: way.play(workload, LARGE, steps))))
+                row.add_steps(way.name, seconds_of_steps(rounds.guarded(way, lambda: way.play(workload, LARGE, steps))))
 
     def _learn(self, workload, ways, rounds):
         row = Row(f"{TITLES[workload]}, the best return within {self._updates} updates, {self._links}", "",
@@ -87,5 +86,5 @@ class Learning:
         return list(goals) if self._with_goals else []
 
 
-def seconds_of_a_step(answer):
-    return statistics.median(answer["times"]) / 1e9 if answer else None
+def seconds_of_steps(answer):
+    return [nanoseconds / 1e9 for nanoseconds in answer["times"]] if answer else None

@@ -3,7 +3,7 @@
     sudo PYTHONPATH=build/release/python build/python-env/bin/python bench/cluster/many.py
 
 Objects of the reader's node; of another node by loopback; of another host behind a link. Prints medians of rounds, quartiles,
-and the median of the ratios within the rounds."""
+the worst, and the median of the ratios within the rounds."""
 
 import argparse
 import contextlib
@@ -79,7 +79,7 @@ def measure(name, source, reader, options):
     print(f"{name}, {options.objects} objects of {options.bytes / MIB:g} MiB:")
     for way, found in took.items():
         low, median, high = statistics.quantiles(found, n=4)
-        print(f"  {way.__name__}: {median:.2f} ms ({low:.2f} to {high:.2f})")
+        print(f"  {way.__name__}: {median:.2f} ms ({low:.2f} to {high:.2f}), worst {max(found):.2f}")
     ratio = statistics.median(of_many / of_one for of_many, of_one in zip(took[many], took[one]))
     print(f"  {ratio:.2f} x, goal {GOAL}", flush=True)
 

@@ -7,7 +7,7 @@ import re
 from operations import format_rate, format_size
 from verdicts import EVEN, verdict
 
-HEADER = ("case", "who", "median", "spread", "ratio", "goal", "reached")
+HEADER = ("case", "who", "median", "worst", "spread", "ratio", "worst ratio", "goal", "reached")
 PARTS_HEADER = ("part", "time", "figures", "goal", "reached")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 NUMBERS = re.compile(r"\[\s+((?:[-+.\de]+|null)(?:,\s+(?:[-+.\de]+|null))*)\s+\]")  # a list of nothing else
@@ -27,7 +27,7 @@ def comparison(rows):
             lines.append([case, series, *figures(row, series)])
             case = ""
         if not row.series:
-            lines.append([case, "", "not measured", "", "", "", ""])
+            lines.append([case, "", "not measured", *[""] * (len(HEADER) - 3)])
     return table(HEADER, lines)
 
 
@@ -35,7 +35,8 @@ def curves(rows):
     """Who was fastest where, and then a table for each operation on each testbed: a line for each size."""
     testbeds = grouped(rows, lambda row: (row.setting.hosts, row.setting.rate))
     texts = ["Who is fastest: over the next one if that is hoplite, else over hoplite. Even: less than "
-             f"{100 * (EVEN - 1):.0f} % apart, or the repetitions do not agree.\n"]
+             f"{100 * (EVEN - 1):.0f} % apart, or the repetitions do not agree. In brackets the worst repetition; of times the "
+             "least and the worst.\n"]
     texts += [f"### {links(*testbed)}\n\n" + fastest(there) for testbed, there in testbeds.items()]
     for testbed, there in testbeds.items():
         for kind, of_sizes in grouped(there, lambda row: row.setting.kind).items():
@@ -65,7 +66,7 @@ def fastest(rows):
 
 
 def times(rows):
-    """A line for each size, a column for each peer: the median and the spread."""
+    """A line for each size, a column for each peer: the median, and the least and the worst."""
     names = list(dict.fromkeys(name for row in rows for name in row.series))
     lines = [[format_size(row.setting.size)] + [time_and_spread(row, name) for name in names] for row in rows]
     return table(["size", *names], lines)
@@ -101,11 +102,11 @@ def counter(name, value):
 def figures(row, series):
     values = row.values(series)
     if not values:
-        return ["failed", "", "", *verdicts(row, series)]
+        return ["failed", *[""] * 4, *verdicts(row, series)]
     spread = f"{show(min(values), row.unit)} to {show(max(values), row.unit)}" if len(values) > 1 else ""
-    ratio = row.ratio(series) if row.reference and series != row.reference else None
-    return [show(row.median(series), row.unit), spread, f"{ratio:.3f}" if ratio else "",
-            *verdicts(row, series)]
+    ratios = row.ratios(series, row.reference) if row.reference and series != row.reference else []
+    ratio = [f"{row.ratio(series):.3f}", f"{max(ratios):.3f}"] if ratios else ["", ""]
+    return [show(row.median(series), row.unit), show(row.worst(series), row.unit), spread, *ratio, *verdicts(row, series)]
 
 
 def verdicts(row, series):

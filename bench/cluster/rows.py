@@ -37,9 +37,15 @@ class Row:
     goals: list = dataclasses.field(default_factory=list)
     reference: str = ""  # the series that ratios are quoted to
     setting: Setting | None = None
+    slowest: dict = dataclasses.field(default_factory=dict)  # series -> the longest step of each repetition that has steps
 
     def add(self, series, value):
         self.series.setdefault(series, []).append(value)
+
+    def add_steps(self, series, seconds):
+        """One repetition of several steps: its value is their median. None: it failed."""
+        self.add(series, statistics.median(seconds) if seconds else None)
+        self.slowest.setdefault(series, []).append(max(seconds) if seconds else None)
 
     def values(self, series):
         return [value for value in self.series.get(series, []) if value is not None]
@@ -47,6 +53,14 @@ class Row:
     def median(self, series):
         values = self.values(series)
         return statistics.median(values) if values else None
+
+    def worst(self, series):
+        """Of all repetitions and their steps; None without a figure."""
+        values = self.values(series) + [value for value in self.slowest.get(series, []) if value is not None]
+        if not values:
+            return None
+        more_is_better = any(goal.at_least for goal in self.goals)
+        return min(values) if more_is_better else max(values)
 
     def ratios(self, series, reference):
         """Those within each repetition: slow moments of the machine cancel out."""

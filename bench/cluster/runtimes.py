@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-import statistics
 
 from hosts import Testbed
 from killed import Killed
@@ -130,11 +129,12 @@ class Way:
         return Sample(answer["begins"], answer["ends"])
 
     def call_seconds(self, plan, name=None):
-        """name: of another way that the program knows for them."""
-        return median_seconds(self._ask("calls", name or self.name, plan.calls, plan.small))
+        """Of each call. name: of another way that the program knows for them."""
+        return in_seconds(self._ask("calls", name or self.name, plan.calls, plan.small))
 
     def step_seconds(self, workload, steps):
-        return median_seconds(self._ask(workload, self.name, steps))
+        """Of each step."""
+        return in_seconds(self._ask(workload, self.name, steps))
 
     def play(self, workload, policy, steps):
         """What ray_driver.py says of a3c or impala with a policy of that size."""
@@ -201,10 +201,10 @@ class Runtimes:
                 for operation in (one for one in rows if one.kind == "broadcast"):
                     sample = rounds.guarded(transport, lambda: transport.sample(operation))
                     rows[operation].add(TRANSPORT, sample and sample.seconds(operation.one_by_one))
-                calls.add(PLAIN, rounds.guarded(plain, lambda: plain.call_seconds(plan)))
-                calls.add(BY_PUT, rounds.guarded(plain, lambda: plain.call_seconds(plan, "ray_put")))
-                calls.add(OURS, rounds.guarded(ours, lambda: ours.call_seconds(plan)))
-                calls.add(TRANSPORT, rounds.guarded(transport, lambda: transport.call_seconds(plan)))
+                calls.add_steps(PLAIN, rounds.guarded(plain, lambda: plain.call_seconds(plan)))
+                calls.add_steps(BY_PUT, rounds.guarded(plain, lambda: plain.call_seconds(plan, "ray_put")))
+                calls.add_steps(OURS, rounds.guarded(ours, lambda: ours.call_seconds(plan)))
+                calls.add_steps(TRANSPORT, rounds.guarded(transport, lambda: transport.call_seconds(plan)))
                 more.add(OURS, difference(calls, OURS, PLAIN))
                 more.add(TRANSPORT, difference(calls, TRANSPORT, BY_PUT))
         self.rows += [*rows.values(), calls, more]
@@ -245,7 +245,7 @@ class Runtimes:
                         for workload, row in rows.items():
                             for way in ways:
                                 say(f"  round {number} of {self._repetitions}: {workload}, {way.name}")
-                                row.add(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
+                                row.add_steps(way.name, rounds.guarded(way, lambda: way.step_seconds(workload, plan.steps)))
                     learning.run(ways, rounds, self._repetitions, plan.steps)
                 ways = self._ways(LARGE_STORE)
                 with Rounds(bed, ways, self._failures) as rounds:
@@ -304,11 +304,11 @@ class Runtimes:
             with LocalCalls(self._python, self._package, self._local_calls, plan) as calls:
                 for _ in range(self._repetitions):
                     for series in (CPP, PYTHON):
-                        huge.add(series, calls.seconds(series, "get", plan.huge, 20))
-                        small.add(series, calls.seconds(series, "get", plan.small, plan.gets))
-                        put.add(series, calls.seconds(series, "put", plan.put, 3))
+                        huge.add_steps(series, calls.seconds(series, "get", plan.huge, 20))
+                        small.add_steps(series, calls.seconds(series, "get", plan.small, plan.gets))
+                        put.add_steps(series, calls.seconds(series, "put", plan.put, 3))
                     more.add(PYTHON, difference(small, PYTHON, CPP))
-                    awaited.add(PYTHON, calls.seconds(PYTHON, "aget", plan.small, plan.gets))
+                    awaited.add_steps(PYTHON, calls.seconds(PYTHON, "aget", plan.small, plan.gets))
         except Failed as failure:
             self._failures.append(f"calls from Python: {failure}")
             say(f"  FAILED {failure}")
@@ -355,11 +355,11 @@ class LocalCalls:
         self._agents = {}
 
     def seconds(self, language, what, size, times):
-        return median_seconds(self._agents[language].ask(what, size, times))
+        return in_seconds(self._agents[language].ask(what, size, times))
 
 
-def median_seconds(answer):
-    return statistics.median(answer["times"]) / 1e9
+def in_seconds(answer):
+    return [nanoseconds / 1e9 for nanoseconds in answer["times"]]
 
 
 def difference(row, series, reference):

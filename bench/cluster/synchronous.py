@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import os
 import pathlib
-import statistics
 import tempfile
 
 from members import cluster
@@ -86,14 +85,14 @@ class Ddp:
         self._ranks.stop()
 
     def train(self, model, steps):
-        """(Seconds of a step, the median: each until its last rank has it; the part of the step that it computes; the loss.)"""
+        """(Seconds of each step, until its last rank has it; the part of the step that it computes; the loss.)"""
         self._ranks.start(self._bed)  # the other back end may have failed, and have ended them
         answers = self._ranks.train(self.name, model, steps)
         hashes = {found for answer in answers for found in answer["hashes"]}
         if len(hashes) != 1:
             raise Failed(f"{model}, {self.name}: the ranks have different weights: {' '.join(sorted(hashes))}")
         slowest = [max(several) for several in zip(*(answer["times"] for answer in answers))]
-        return statistics.median(slowest) / 1e9, answers[0]["computing"], answers[0]["loss"]
+        return [nanoseconds / 1e9 for nanoseconds in slowest], answers[0]["computing"], answers[0]["loss"]
 
 
 class Synchronous:
@@ -120,7 +119,7 @@ class Synchronous:
         found = {}
         for way in self._ways:
             seconds, part, found[way] = rounds.guarded(way, lambda: way.train(model, steps)) or (None, None, None)
-            step.add(way.name, seconds)
+            step.add_steps(way.name, seconds)
             computing.add(way.name, part and 100 * part)
         if None not in found.values():
             gloo, ours = found.values()

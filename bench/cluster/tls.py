@@ -96,10 +96,10 @@ def measure(options, rate, size):
     plain = [statistics.median(seconds for seconds, _ in gets["plain"]), statistics.median(smalls["plain"])]
     for way in ways:
         seconds = [one for one, _ in gets[way]]
-        median, small = statistics.median(seconds), statistics.median(smalls[way])
+        median, small, worst = statistics.median(seconds), statistics.median(smalls[way]), max(smalls[way])
         print(f"  {way}: {median:.3f} s ({min(seconds):.3f} to {max(seconds):.3f}), {median / plain[0]:.3f} x; "
               f"{statistics.median(processor for _, processor in gets[way]) * 1024 * MIB / size:.2f} processor s a GiB; "
-              f"{small * 1e3:.3f} ms, {small / plain[1]:.3f} x", flush=True)
+              f"{small * 1e3:.3f} ms ({worst * 1e3:.3f} the worst), {small / plain[1]:.3f} x", flush=True)
 
 
 def main():

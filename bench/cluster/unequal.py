@@ -244,10 +244,10 @@ class Rounds:
               ", ".join(f"{host}: {seconds:.2f} s" for host, seconds in waited.items()) + crossings, flush=True)
 
     def cell(self):
-        """Of a table: the median and what is around it, and the medians of the crossings."""
+        """Of a table: the median with the least and the worst, and of the crossings the medians and the worst."""
         text = f"{statistics.median(self._figures):.2f} ({min(self._figures):.2f} to {max(self._figures):.2f})"
         if self._crossings:
-            text += "; " + ", ".join(f"{statistics.median(way):.1f}" for way in zip(*self._crossings))
+            text += "; " + ", ".join(f"{statistics.median(way):.1f} ({max(way):.1f})" for way in zip(*self._crossings))
         return text
 
 
@@ -308,7 +308,7 @@ def main():
     import hosts  # noqa: PLC0415
 
     hosts.end_on_signals()
-    rows = ["| case, x bound; crossings there, back | hoplite | MPICH |", "| --- | --- | --- |"]
+    rows = ["| case, x bound, median (least to worst); crossings there, back (worst) | hoplite | MPICH |", "| --- | --- | --- |"]
     try:
         for case in REAL + FAR:
             if options.only in case.name:

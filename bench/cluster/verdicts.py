@@ -15,13 +15,15 @@ class Verdict:
     winner: str
     best_peer: str
     factor: float
+    worst: float  # that factor in the repetition that is worst for the winner
     even: bool  # it is too little to tell, or the repetitions do not agree
 
     def short(self):
         """For a cell of a table: whoever is fastest, and by what factor."""
         if self.even:
             return f"even ({self.best_peer})"
-        return f"**{OURS}** {figure(self.factor)}" if self.winner == OURS else f"{self.winner} {figure(self.factor)}"
+        figures = f"{figure(self.factor)} ({figure(self.worst)})"
+        return f"**{OURS}** {figures}" if self.winner == OURS else f"{self.winner} {figures}"
 
 
 def ours(row):
@@ -40,8 +42,8 @@ def verdict(row):
     rounds = row.ratios(best, mine)
     if factor is None:
         return None
-    winner, factor = (OURS, factor) if factor >= 1 else (best, 1 / factor)
-    return Verdict(winner, best, factor, even=factor < EVEN or min(rounds) < 1 < max(rounds))
+    winner, factor, worst = (OURS, factor, min(rounds)) if factor >= 1 else (best, 1 / factor, 1 / max(rounds))
+    return Verdict(winner, best, factor, worst, even=factor < EVEN or min(rounds) < 1 < max(rounds))
 
 
 def figure(factor):

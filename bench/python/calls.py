@@ -40,7 +40,11 @@ async def async_microseconds(call: Callable[[], Any], times: int) -> list[float]
 
 def report(name: str, took: list[float]) -> None:
     *_, p95 = statistics.quantiles(took, n=20)
-    print(f"{name:<24} p50 {statistics.median(took):8.0f} us   p95 {p95:8.0f} us", flush=True)
+    print(
+        f"{name:<24} p50 {statistics.median(took):8.0f} us   p95 {p95:8.0f} us   "
+        f"worst {max(took):8.0f} us",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ def report(name: str, seconds: list[float]) -> None:
     times = sorted(seconds[WARM_UP:])
     print(
         f"{name:<40} p50 {statistics.median(times) * 1e3:8.3f} ms"
-        f"   p99 {times[len(times) * 99 // 100] * 1e3:8.3f} ms"
+        f"   p99 {times[len(times) * 99 // 100] * 1e3:8.3f} ms   worst {times[-1] * 1e3:8.3f} ms"
     )
 
 

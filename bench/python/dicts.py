@@ -47,6 +47,7 @@ def report(name: str, took: Took) -> None:
     quick, *_ = statistics.quantiles(took.wall, n=10)
     print(
         f"{name:<22} p50 {statistics.median(took.wall):7.3f} ms   p10 {quick:7.3f} ms   "
+        f"worst {max(took.wall):7.3f} ms   "
         f"processor p50 {statistics.median(took.processor):7.3f} ms"
     )
 

@@ -22,12 +22,12 @@ class Verdicts(unittest.TestCase):
     def test_the_factor_is_to_the_better_peer(self):
         found = verdicts.verdict(row(hoplite=[1.0, 1.0], mpich_ofi=[2.0, 2.0], gloo=[3.0, 3.0]))
         self.assertEqual((found.winner, found.best_peer, found.factor, found.even), ("hoplite", "mpich ofi", 2.0, False))
-        self.assertEqual(found.short(), "**hoplite** 2.00")
+        self.assertEqual(found.short(), "**hoplite** 2.00 (2.00)")
 
     def test_a_loss_names_who_is_faster(self):
         found = verdicts.verdict(row(hoplite=[3.0, 3.0], mpich_ofi=[2.0, 2.0], gloo=[1.5, 1.5]))
         self.assertEqual((found.winner, found.factor), ("gloo", 2.0))
-        self.assertEqual(found.short(), "gloo 2.00")
+        self.assertEqual(found.short(), "gloo 2.00 (2.00)")
 
     def test_a_small_difference_is_none(self):
         found = verdicts.verdict(row(hoplite=[1.0, 1.0], gloo=[1.02, 1.02]))
@@ -40,11 +40,12 @@ class Verdicts(unittest.TestCase):
     def test_factors_are_of_one_repetition(self):
         slow_moment = row(hoplite=[1.0, 10.0, 3.0], gloo=[4.0, 20.0, 3.3])
         self.assertEqual(verdicts.verdict(slow_moment).factor, 2.0)
+        self.assertAlmostEqual(verdicts.verdict(slow_moment).worst, 1.1)
 
     def test_an_allreduce_counts_as_it_is_told(self):
         both = row(kind="allreduce", hoplite=[2.0, 2.0], gloo=[1.5, 1.5])
         both.series[verdicts.EVERYONE_READS] = [1.0, 1.0]
-        self.assertEqual(verdicts.verdict(both).short(), "**hoplite** 1.50")
+        self.assertEqual(verdicts.verdict(both).short(), "**hoplite** 1.50 (1.50)")
         both.series[verdicts.EVERYONE_READS] = [None, None]
         self.assertIsNone(verdicts.verdict(both))
 
@@ -64,6 +65,24 @@ class Goals(unittest.TestCase):
         self.assertEqual(measured.reached(usual), (2.0, True))
         self.assertEqual(measured.reached(worst), (2.5, False))
         self.assertEqual(row(bare_stream=[1.0], hoplite=[None]).reached(worst), (None, False))
+
+
+    def test_the_table_shows_the_worst_beside_the_median(self):
+        measured = row(bare_stream=[1.0, 1.0, 2.0], hoplite=[2.0, 2.5, 4.4])
+        self.assertIn("|  | hoplite | 2.500 s | 4.400 s | 2.000 s to 4.400 s | 2.200 | 2.500 |", report.comparison([measured]))
+
+    def test_the_worst_is_of_all_steps(self):
+        measured = row()
+        measured.add_steps("hoplite", [1.0, 1.0, 7.0])
+        measured.add_steps("hoplite", [2.0, 2.0, 2.0])
+        measured.add_steps("hoplite", None)
+        self.assertEqual((measured.series["hoplite"], measured.worst("hoplite")), ([1.0, 2.0, None], 7.0))
+        self.assertIsNone(measured.worst("gloo"))
+
+    def test_where_more_is_better_the_least_is_the_worst(self):
+        measured = row(hoplite=[5.0, 3.0])
+        measured.goals.append(Goal("at least 4", "hoplite", 4.0, at_least=True))
+        self.assertEqual(measured.worst("hoplite"), 3.0)
 
 
 class Panels(unittest.TestCase):
@@ -110,10 +129,10 @@ class Documents(unittest.TestCase):
         self.assertIn("[0.0, 1.5, null]", report.as_json({}, [], courses={"rates": [0.0, 1.5, None]}))
 
     def test_the_table_of_winners_has_a_line_for_each_size(self):
-        rows = [row(size=MIB, hoplite=[1.0], gloo=[2.0]), row(size=KIB, hoplite=[2.0], gloo=[1.0]),
+        rows = [row(size=MIB, hoplite=[1.0, 1.0, 1.0], gloo=[2.0, 1.5, 2.5]), row(size=KIB, hoplite=[2.0], gloo=[1.0]),
                 row(size=MIB, kind="reduce", hoplite=[1.0], gloo=[1.0])]
         self.assertEqual(report.fastest(rows).splitlines()[2:],
-                         ["| 1 KiB | gloo 2.00 |  |", "| 1 MiB | **hoplite** 2.00 | even (gloo) |"])
+                         ["| 1 KiB | gloo 2.00 (2.00) |  |", "| 1 MiB | **hoplite** 2.00 (1.50) | even (gloo) |"])
 
 
 class Courses(unittest.TestCase):

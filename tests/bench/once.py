@@ -47,7 +47,7 @@ BENCHMARKS = {
     "torch_groups": Benchmark("torch_groups.py --hosts 2 --rate none --only all --rounds 1 --python {python}",
                               (r"^allreduce 16 MiB: gloo [\d.]+ ms .*; hoplite [\d.]+ ms",), ("torch",)),
     "unequal": Benchmark("unequal.py --only '400 within' --rounds 1",
-                         (r"^\| two sites .* \| [\d.]+ \(.*; 1\.\d, 0\.\d \|",), ("numpy",)),
+                         (r"^\| two sites .* \| [\d.]+ \(.*; 1\.\d \(1\.\d\), 0\.\d \(0\.\d\) \|",), ("numpy",)),
     # Without a window that holds the way it is 8.
     "unequal_far": Benchmark("unequal.py --only '100 ms there' --rounds 1",
                              (r"^\| two hosts.* \| [12]\.\d+ \(",), ("numpy",), "/dev/net/tun"),

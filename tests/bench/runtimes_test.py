@@ -129,7 +129,7 @@ class FakeCalls:
         pass
 
     def seconds(self, language, what, *_):
-        return self.seconds_of[language][what]
+        return [self.seconds_of[language][what]]
 
 
 def measure(repetitions=2, quick=False, broken=(), **options):
