@@ -113,6 +113,12 @@ struct ClientsStatus {
 // More objects than there are: Client::Status lists all.
 inline constexpr std::uint64_t kAllObjects = std::numeric_limits<std::uint64_t>::max();
 
+// Streams that a shard of the directory moved to another source, for one reason.
+struct MovesStatus {
+  std::string reason;       // "faster": docs/observability.md has all of them
+  std::uint64_t count = 0;  // since the shard's start
+};
+
 // What a shard of the directory keeps.
 struct ShardStatus {
   std::uint64_t objects = 0;       // that it knows
@@ -124,6 +130,7 @@ struct ShardStatus {
   std::uint64_t session_queue_bytes = 0;  // of each node
   // Why it did not answer; empty: it did. Else its objects are missing, or some of them.
   std::string away = {};
+  std::vector<MovesStatus> moves = {};  // for each reason
 };
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.

@@ -178,16 +178,32 @@ std::string TransfersText(const ObjectInfo& object, const TransferRates& rates) 
 
 Json ToJson(const ShardStatus& shard) {
   if (!shard.away.empty()) return {{"away", shard.away}};
+  Json moves = Json::object();
+  for (const MovesStatus& one : shard.moves) moves[one.reason] = one.count;
   return {{"objects", shard.objects},
           {"inline_bytes", shard.inline_bytes},
           {"inline_total_bytes", shard.inline_total_bytes},
           {"most_queued_bytes", shard.most_queued_bytes},
           {"most_queued_node", shard.most_queued_node},
-          {"session_queue_bytes", shard.session_queue_bytes}};
+          {"session_queue_bytes", shard.session_queue_bytes},
+          {"moves", moves}};
+}
+
+// "; moved 3 streams: faster 2, lost 1", or nothing
+std::string MovesText(const ShardStatus& shard) {
+  std::uint64_t sum = 0;
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : shard.moves) {
+    if (count == 0) continue;
+    sum += count;
+    parts.push_back(fmt::format("{} {}", reason, count));
+  }
+  if (sum == 0) return "";
+  return fmt::format("; moved {}: {}", Count(sum, "stream"), fmt::join(parts, ", "));
 }
 
 // "  shard 1: 64 B of 256.0 MiB for small objects and metadata; 2.0 MiB of 64.0 MiB wait for n3,
-// which has most"
+// which has most; moved 1 stream: faster 1"
 std::string LimitsText(std::size_t index, const ShardStatus& shard) {
   if (!shard.away.empty()) {
     return fmt::format("  shard {}: its objects are missing here: {}\n", index, shard.away);
@@ -197,8 +213,9 @@ std::string LimitsText(std::size_t index, const ShardStatus& shard) {
           ? fmt::format("nothing of {} waits for a node", FormatSize(shard.session_queue_bytes))
           : fmt::format("{} of {} wait for {}, which has most", FormatSize(shard.most_queued_bytes),
                         FormatSize(shard.session_queue_bytes), shard.most_queued_node);
-  return fmt::format("  shard {}: {} of {} for small objects and metadata; {}\n", index,
-                     FormatSize(shard.inline_bytes), FormatSize(shard.inline_total_bytes), queue);
+  return fmt::format("  shard {}: {} of {} for small objects and metadata; {}{}\n", index,
+                     FormatSize(shard.inline_bytes), FormatSize(shard.inline_total_bytes), queue,
+                     MovesText(shard));
 }
 
 // "1000000 objects on 2 shards: 500020, 499980; 16 MiB in the directory", and each shard's limits

@@ -100,12 +100,14 @@ NodeStatus ToNodeStatus(const v1::local::ClusterStatus::Node& message) {
 }
 
 ShardStatus ToShardStatus(const v1::local::ClusterStatus::Shard& message) {
-  return {.objects = message.objects(),
-          .inline_bytes = message.inline_bytes(),
-          .most_queued_bytes = message.most_queued_bytes(),
-          .most_queued_node = message.most_queued_node(),
-          .inline_total_bytes = message.inline_total_bytes(),
-          .session_queue_bytes = message.session_queue_bytes()};
+  ShardStatus status{.objects = message.objects(),
+                     .inline_bytes = message.inline_bytes(),
+                     .most_queued_bytes = message.most_queued_bytes(),
+                     .most_queued_node = message.most_queued_node(),
+                     .inline_total_bytes = message.inline_total_bytes(),
+                     .session_queue_bytes = message.session_queue_bytes()};
+  for (const auto& moves : message.moves()) status.moves.push_back({moves.reason(), moves.count()});
+  return status;
 }
 
 void AddShard(const v1::local::ClusterStatus& message, ClusterStatus& status) {

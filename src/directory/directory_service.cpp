@@ -119,6 +119,7 @@ void DirectoryService::Status(const protocol::PageRequest& page,
   loop_->Post([self = shared_from_this(), page, done = std::move(done)] {
     protocol::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
     status.shard.queues = self->Queues();
+    status.shard.moves = self->tally_.Moves();
     if (!page.after) status.nodes = self->state_.Nodes();
     done(std::move(status));
   });
@@ -369,7 +370,7 @@ void DirectoryService::PlanAndDeliver() {
   next_plan_ = state_.Plan(now_, actions);
   std::map<NodeId, SessionPtr> told;
   for (planner::Action& action : actions) {
-    tally_.Count(action.body);
+    tally_.Count(action);
     Record(action);
     const auto [entry, first] = told.try_emplace(action.to);
     if (first) entry->second = members_.SessionOf(action.to);

@@ -25,6 +25,16 @@ Metric OfSessions(const ShardTally& tally) {
   return metric;
 }
 
+Metric OfMoves(const ShardTally& tally) {
+  Metric metric{"hoplite_directory_moves_total",
+                "Streams that the shard moved to another source, by why", MetricKind::kCounter,
+                "reason"};
+  for (const protocol::MovesView& moves : tally.Moves()) {
+    metric.samples.push_back({moves.reason, static_cast<double>(moves.count)});
+  }
+  return metric;
+}
+
 }  // namespace
 
 Metrics MetricsOf(const ShardTally& tally, const protocol::ShardView& shard,
@@ -44,8 +54,7 @@ Metrics MetricsOf(const ShardTally& tally, const protocol::ShardView& shard,
               "Bytes of messages that may wait for one node before its requests wait",
               shard.queues.limit_bytes),
       CounterOf("hoplite_directory_grants_total", "Streams that the shard granted", tally.grants),
-      CounterOf("hoplite_directory_moves_total", "Streams that the shard moved to another source",
-                tally.moves),
+      OfMoves(tally),
       CounterOf("hoplite_directory_recalls_total",
                 "Messages that void older versions of an object at a node", tally.recalls),
       CounterOf("hoplite_directory_slots_lost_total", "Slots of reductions that were lost",

@@ -84,11 +84,18 @@ struct SessionQueuesView {
   std::uint64_t most_bytes = 0;   // the largest of them
   std::string most_node;          // whose it is; nobody's if nothing waits
 };
+// Streams that a shard moved to another source since its start, for one reason.
+struct MovesView {
+  std::string reason;  // as of the metric hoplite_directory_moves_total
+  std::uint64_t count = 0;
+};
 struct ShardView {
   std::uint64_t objects = 0;  // that it has a record of
   std::uint64_t inline_bytes = 0;
   std::uint64_t inline_total_bytes = 0;  // the limit of those
-  SessionQueuesView queues;              // the service adds them: the planner knows no session
+  // The service adds the next two: the planner knows no session, and counts nothing.
+  SessionQueuesView queues;
+  std::vector<MovesView> moves = {};
 };
 
 // A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.

@@ -165,16 +165,23 @@ v1::ShardView ToProto(const protocol::ShardView& view) {
   message.set_session_queue_bytes(view.queues.limit_bytes);
   message.set_most_queued_bytes(view.queues.most_bytes);
   message.set_most_queued_node(view.queues.most_node);
+  for (const protocol::MovesView& moves : view.moves) {
+    auto& added = *message.add_moves();
+    added.set_reason(moves.reason);
+    added.set_count(moves.count);
+  }
   return message;
 }
 
 protocol::ShardView FromProto(const v1::ShardView& message) {
-  return {.objects = message.objects(),
-          .inline_bytes = message.inline_bytes(),
-          .inline_total_bytes = message.inline_total_bytes(),
-          .queues = {.limit_bytes = message.session_queue_bytes(),
-                     .most_bytes = message.most_queued_bytes(),
-                     .most_node = message.most_queued_node()}};
+  protocol::ShardView view{.objects = message.objects(),
+                           .inline_bytes = message.inline_bytes(),
+                           .inline_total_bytes = message.inline_total_bytes(),
+                           .queues = {.limit_bytes = message.session_queue_bytes(),
+                                      .most_bytes = message.most_queued_bytes(),
+                                      .most_node = message.most_queued_node()}};
+  for (const auto& moves : message.moves()) view.moves.push_back({moves.reason(), moves.count()});
+  return view;
 }
 
 v1::ObjectView ToProto(const protocol::ObjectView& view) {

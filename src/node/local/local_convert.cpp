@@ -172,6 +172,11 @@ void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard&
   message.set_session_queue_bytes(view.queues.limit_bytes);
   message.set_most_queued_bytes(view.queues.most_bytes);
   message.set_most_queued_node(view.queues.most_node);
+  for (const protocol::MovesView& moves : view.moves) {
+    auto& added = *message.add_moves();
+    added.set_reason(moves.reason);
+    added.set_count(moves.count);
+  }
 }
 
 Result<protocol::PageRequest> ReadPage(const v1::local::Status& message) {

@@ -88,8 +88,9 @@ class Metrics(ClusterTest):
         self.assertGreaterEqual(at_first["memory_bytes{made_here}"], LARGE)
         kinds = [value for name, value in at_first.items() if name.startswith("memory_bytes{")]
         self.assertEqual(sum(kinds), at_first["memory_capacity_bytes"])
-        self.counts(cluster.directory, directory_grants_total=1, directory_moves_total=0, directory_objects=1,
-                    directory_nodes_in_alive=2, directory_nodes_in_away=0, directory_inline_bytes=0,
+        self.counts(cluster.directory, directory_grants_total=1, directory_moves_total_in_faster=0,
+                    directory_moves_total_in_lost=0, directory_objects=1, directory_nodes_in_alive=2,
+                    directory_nodes_in_away=0, directory_inline_bytes=0,
                     directory_collecting=0)
 
     def test_a_small_object(self):

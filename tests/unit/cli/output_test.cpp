@@ -26,7 +26,8 @@ ClusterStatus TwoNodes() {
                       .most_queued_bytes = 1024,
                       .most_queued_node = "n2",
                       .inline_total_bytes = 4096,
-                      .session_queue_bytes = 8192}}};
+                      .session_queue_bytes = 8192,
+                      .moves = {{"slow", 0}, {"faster", 2}, {"lost", 1}}}}};
 }
 
 TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
@@ -45,15 +46,23 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
       {"slot":2,"parent":1,"parents":[1],"stripes":[0,3],"node":"n2","inputs":[],"watermark":1000}]}],
     "shards": [
       {"objects":1,"inline_bytes":0,"inline_total_bytes":4096,"most_queued_bytes":0,
-       "most_queued_node":"","session_queue_bytes":8192},
+       "most_queued_node":"","session_queue_bytes":8192,"moves":{}},
       {"objects":2,"inline_bytes":64,"inline_total_bytes":4096,"most_queued_bytes":1024,
-       "most_queued_node":"n2","session_queue_bytes":8192}]})");
+       "most_queued_node":"n2","session_queue_bytes":8192,
+       "moves":{"slow":0,"faster":2,"lost":1}}]})");
   const std::string id = kObject.ToHex();
   std::string text = ToJson(TwoNodes()).dump();
   for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) {
     text.replace(at, id.size(), "ID");
   }
   EXPECT_EQ(Json::parse(text), expected);
+}
+
+TEST(Output, StatusSaysWhyStreamsWereMoved) {
+  const std::string text = ToText(TwoNodes());
+  EXPECT_NE(text.find("which has most; moved 3 streams: faster 2, lost 1\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("nothing of 8.0 KiB waits for a node\n"), std::string::npos) << text;
 }
 
 TEST(Output, AnEmptyClusterStillHasAllLists) {

@@ -236,8 +236,12 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                           .alive = true,
                           .usage = {1 << 30, 1 << 20},
                           .bytes_per_second = 12'500'000});
-  const v1::ShardView shard = ToProto(protocol::ShardView{
-      .objects = 1, .inline_bytes = 2, .inline_total_bytes = 3, .queues = {4, 5, "n1"}});
+  const v1::ShardView shard = ToProto(protocol::ShardView{.objects = 1,
+                                                          .inline_bytes = 2,
+                                                          .inline_total_bytes = 3,
+                                                          .queues = {4, 5, "n1"},
+                                                          .moves = {{"faster", 6}, {"slow", 0}}});
+  EXPECT_EQ(shard.moves_size(), 2);
   EXPECT_EQ(ToProto(FromProto(shard)).SerializeAsString(), shard.SerializeAsString());
   ExpectSurvives(ObjectView{.object = kObject,
                             .version = kVersion,
