@@ -11,7 +11,7 @@ from ours import NewClusters, forced
 from rounds import Rounds, say
 from rows import Goal, Row, Setting
 from transfers import GIB, KIB, MIB, Transfers, Worst
-from verdicts import EVERYONE_READS, OURS
+from verdicts import EVERYONE_READS, OLDER, OURS, too_slow
 
 BARE, IPERF = "bare stream", "iperf3"
 APART = "hoplite, two hosts apart"  # which can't connect to each other
@@ -51,6 +51,9 @@ class Comparison:
             with Rounds(bed, peers, self.failures) as rounds:
                 rounds.run(rows, self._repetitions)
         self.rows += rows.values()
+        for operation, row in rows.items():
+            if operation.size >= MIB:  # of a smaller object nothing is left but chance
+                self.failures += too_slow(row.case, row.ratios(OURS, BARE), row.ratios(OLDER, BARE))
 
     def degrees(self, case):
         """Reductions with the degree that the planner chooses, beside forced ones."""

@@ -12,6 +12,7 @@ import hosts
 import mpi
 import processes
 import report
+import staggered
 import transfers
 from bare import Bare, Iperf
 from cases import Comparison
@@ -28,11 +29,12 @@ from runtimes import Runtimes
 from simulations import simulated
 from struck import Struck
 from transfers import MIB, Transfers
+from verdicts import OLDER, SLOWER
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
-GROUPS = ("broadcast", "reduce", "allreduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts",
+GROUPS = ("broadcast", "staggered", "reduce", "allreduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts",
           "apart", "failures", "restart", "curves", "runtimes")
 SLOW_GROUPS = ("apart", "failures", "restart")  # a quick run has these only if they are named
 NAMED_GROUPS = ("curves", "runtimes")  # every run: much time, or much to install
@@ -69,8 +71,15 @@ class Peers:
         if "hoplite" not in self._options.peers:
             return []
         ours = self.hoplite(memory)
-        told = all(operation.kind == "allreduce" for operation in operations)
-        return [ours, everyone_reads(ours)] if told else [ours]
+        kinds = {operation.kind for operation in operations}
+        if kinds == {"allreduce"}:
+            return [ours, everyone_reads(ours)]
+        return [ours, *self._beside(memory)] if kinds <= {"broadcast", "reduce"} else [ours]
+
+    def _beside(self, memory):
+        """The older build, where it has the program."""
+        program = self._options.beside / "cluster_hoplite" if self._options.beside else None
+        return [Hoplite(program, memory, self._options.directory_with_source, OLDER)] if program and program.exists() else []
 
     def for_fast_link(self, size):
         iperf = [Iperf()] if "iperf3" in self._options.peers else []
@@ -124,6 +133,9 @@ def parse_options():
     parser.add_argument("--resume", action="store_true", help="curves: leave out those that NAME-curves.json has")
     parser.add_argument("--only", type=names(RUNTIME_PARTS), default=list(RUNTIME_PARTS),
                         help=f"runtimes: of {','.join(RUNTIME_PARTS)}")
+    parser.add_argument("--beside", type=pathlib.Path, metavar="FOLDER",
+                        help="build/release/bin of an older build: gets, broadcasts and reductions also by it, round by round; "
+                             f"a round over {SLOWER} x its worst fails the run")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--name", default=time.strftime("%Y%m%d-%H%M%S"), help="of the files written there")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
@@ -161,6 +173,7 @@ class Run:
         self.failures = []  # sentences
         peers = Peers(options)
         self._comparison = Comparison(peers, options.reps, self.failures)
+        self._staggered = staggered.Staggered(options.programs, options.beside, options.reps, self.failures)
         self._members = Failures(peers, options.reps, self.failures)
         self._restarts = Restarts(options.programs, options.reps, self.failures)
         self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self.failures, options.quick,
@@ -177,6 +190,7 @@ class Run:
             return
         groups = {
             "broadcast": lambda: each(comparison.transfers, transfers.broadcasts(options.quick)),
+            "staggered": lambda: each(self._staggered.run, staggered.cases(options.quick)),
             "reduce": lambda: (each(comparison.transfers, transfers.reductions(options.quick)),
                                each(comparison.alone, transfers.reductions_at_once())),
             "allreduce": lambda: (each(comparison.transfers, transfers.allreduces(options.quick)),
@@ -203,10 +217,12 @@ class Run:
     def write(self):
         """What there is, also after an interruption."""
         rows = self._comparison.rows + self._members.rows + self._restarts.rows + self._runtimes.rows
-        parts = self._comparison.part_rows
-        if rows or parts:
-            tables = report.comparison(rows) + ("\n" + report.parts(parts) if parts else "")
-            self._save(self._options.name, tables, rows=rows, parts=parts, courses=shown(self._members.courses),
+        parts, one_by_one = self._comparison.part_rows, self._staggered.results
+        tables = [of(shown) for of, shown in ((report.comparison, rows), (report.staggered, one_by_one), (report.parts, parts))
+                  if shown]
+        if tables:
+            self._save(self._options.name, "\n".join(tables), rows=rows, parts=parts, courses=curve_of_each(self._members.courses),
+                       staggered={"results": [dataclasses.asdict(one) for one in one_by_one]},
                        timelines={"runs": [dataclasses.asdict(one) for one in self._runtimes.timelines]},
                        learning={"runs": [dataclasses.asdict(one) for one in self._runtimes.courses]})
         if self._curves.rows:
@@ -245,7 +261,7 @@ def curves_name(options):
     return f"{options.name}-curves"
 
 
-def shown(courses):
+def curve_of_each(courses):
     """Of each kind and peer the course of median length, as JSON."""
     return {kind: {who: dataclasses.asdict(median(several).curve())
                    for who, several in of_peers.items() if any(several)}

@@ -7,7 +7,7 @@ import time
 
 from operations import Operation, Sample
 from processes import Agent, Failed, processor_seconds
-from verdicts import EVERYONE_READS
+from verdicts import EVERYONE_READS, OURS
 
 LEAD = 30_000_000  # nanoseconds from telling the processes to the moment at which they act
 WARM_UP = 256 << 10  # bytes: connections are open before the first figure
@@ -16,9 +16,8 @@ WARM_UP = 256 << 10  # bytes: connections are open before the first figure
 class Hoplite:
     """Runs as long as its testbed: its nodes wait without using the processor."""
 
-    name = "hoplite"
-
-    def __init__(self, program, memory, directory_with_source=False):
+    def __init__(self, program, memory, directory_with_source=False, name=OURS):
+        self.name = name
         self._program = program
         self._memory = memory  # of each node's store, in bytes
         self._directory_with_source = directory_with_source

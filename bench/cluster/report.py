@@ -5,9 +5,12 @@ import json
 import re
 
 from operations import format_rate, format_size
+from staggered import lines as staggered_lines
 from verdicts import EVEN, verdict
 
 HEADER = ("case", "who", "median", "worst", "spread", "ratio", "worst ratio", "goal", "reached")
+STAGGERED_HEADER = ("case, x S/B of the slowest receiver from its question on", "who", "median", "worst", "rounds",
+                    "moves a broadcast")
 PARTS_HEADER = ("part", "time", "figures", "goal", "reached")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 NUMBERS = re.compile(r"\[\s+((?:[-+.\de]+|null)(?:,\s+(?:[-+.\de]+|null))*)\s+\]")  # a list of nothing else
@@ -29,6 +32,11 @@ def comparison(rows):
         if not row.series:
             lines.append([case, "", "not measured", *[""] * (len(HEADER) - 3)])
     return table(HEADER, lines)
+
+
+def staggered(results):
+    """A Markdown line for each case and build: staggered.Result."""
+    return table(STAGGERED_HEADER, staggered_lines(results))
 
 
 def curves(rows):

@@ -1,9 +1,11 @@
-"""Who was fastest, and by how much: this project against the better of its peers."""
+"""Who was fastest, and by how much: this project against the better of its peers, and against an older build of its own."""
 
 import dataclasses
 
 OURS = "hoplite"
 EVERYONE_READS = "hoplite, everyone reads"  # it was told that an allreduce is one, as the peers are
+OLDER = "older build"  # of this project, by turns with this one (--beside)
+SLOWER = 1.15  # a round that takes so many times the worst one of the older build fails the run
 PEERS = ("mpich ofi", "mpich ucx", "gloo", "openmpi")
 EVEN = 1.03  # a lesser factor is none
 
@@ -44,6 +46,14 @@ def verdict(row):
         return None
     winner, factor, worst = (OURS, factor, min(rounds)) if factor >= 1 else (best, 1 / factor, 1 / max(rounds))
     return Verdict(winner, best, factor, worst, even=factor < EVEN or min(rounds) < 1 < max(rounds))
+
+
+def too_slow(case, rounds, older):
+    """A sentence in a list, if one of our rounds is too long beside those of the older build; figures of one unit."""
+    if not rounds or not older or max(rounds) <= SLOWER * max(older):
+        return []
+    return [f"{case}: the worst round took {max(rounds):.2f} x S/B, that of the older build {max(older):.2f}: at most "
+            f"{SLOWER} x as much is allowed"]
 
 
 def figure(factor):

@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 def peers(*names):
-    return compare.Peers(argparse.Namespace(programs=compare.ROOT, peers=names, directory_with_source=False))
+    return compare.Peers(argparse.Namespace(programs=compare.ROOT, peers=names, directory_with_source=False, beside=None))
 
 
 def measured(case):

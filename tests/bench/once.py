@@ -39,6 +39,8 @@ BENCHMARKS = {
                              (r"^reduce, tcp: [\d.]+ s", r"^reduce, hoplite: [\d.]+ s", "^longest step .*, hoplite: [0-9]+ ms"),
                              ("distributed",)),
     "rings": Benchmark("rings.py --hosts 3 --size 1MiB --rounds 1", (r"^round 1: [\d.]+ s, [\d.]+ x S/B",)),
+    "staggered": Benchmark("compare.py staggered --quick --reps 1 --output {folder} --venv {folder}",
+                           (r"^\| gets of 8 MiB.* \| hoplite \| [\d.]+ \| [\d.]+ \| 4 \| \d",)),
     "synchronous": Benchmark("compare.py runtimes --only synchronous --quick --reps 1 --hosts 2 --peers hoplite "
                              "--output {folder} --venv {folder} --python {python}",
                              (r"a step \| gloo \| [\d.]+ m?s", ROW), ("torch",)),
