@@ -1,9 +1,14 @@
 """What the case of staggered receivers makes of its rounds."""
 
+import argparse
+import pathlib
+import tempfile
 import unittest
 
+import compare
 import report
 import staggered
+import transfers
 import verdicts
 from staggered import Case, Result
 
@@ -40,6 +45,19 @@ class Beside(unittest.TestCase):
         self.assertFalse(verdicts.too_slow("x", [1.0, 1.37], [1.0, 1.2]))
         [said] = verdicts.too_slow("x", [1.0, 1.39], [1.0, 1.2])
         self.assertIn("x: the worst round took 1.39 x S/B, that of the older build 1.20", said)
+
+    def test_broadcasts_and_reductions_run_by_its_driver_where_it_has_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            beside = pathlib.Path(folder)
+            peers = compare.Peers(argparse.Namespace(programs=beside, peers=["hoplite"], directory_with_source=False, beside=beside))
+
+            def names(case):
+                return [peer.name for peer in peers.for_transfers(case)]
+            self.assertEqual(names(transfers.broadcasts(True)[0]), ["bare stream", "hoplite"])
+            (beside / "cluster_hoplite").touch()
+            for case in (transfers.broadcasts(True)[0], transfers.reductions(True)[0]):
+                self.assertEqual(names(case), ["bare stream", "hoplite", "older build"])
+            self.assertEqual(names(transfers.gathers(True)[0]), ["bare stream", "hoplite"])
 
     def test_without_figures_nothing_is_said(self):
         self.assertFalse(verdicts.too_slow("x", [], [1.0]))
