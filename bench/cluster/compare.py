@@ -143,6 +143,8 @@ def parse_options():
     parser.add_argument("--python", type=pathlib.Path, default=ROOT / "build" / "python-env" / "bin" / "python",
                         help="runtimes: the interpreter that the package is built for, with Ray")
     options = parser.parse_args()
+    if options.beside and not (options.beside / "hoplite").exists():
+        parser.error(f"--beside {options.beside}: there is no program hoplite")
     options.reps = options.reps or (3 if options.quick else 5)
     options.cases = options.cases or options.named or [
         group for group in GROUPS if group not in NAMED_GROUPS and not (options.quick and group in SLOW_GROUPS)]
