@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/layout.h"
+#include "sim/kit/noise.h"
 #include "sim/kit/random.h"
 
 namespace hoplite::node_world {
@@ -30,6 +31,11 @@ Result<void> Options::Validate() const {
   if (link.bytes_per_second == 0) return wrong("bandwidth must be above 0");
   if (most_blocks < 1 || most_blocks > 1024) return wrong("blocks must be 1 to 1024");
   if (stripes < 1 || stripes > kMaxStripes) return wrong("stripes must be 1 to 64");
+  if (link.late.count() < 0 || stall.count() < 0) return wrong("a time must not be negative");
+  if (stall_chance < 0 || stall_chance > 1) return wrong("the chance of stalls must be 0 to 1");
+  if (stall_chance * ToSeconds(stall) > ToSeconds(sim::Stalls::kSlot)) {
+    return wrong("stalls must leave processes half of the time");
+  }
   if (max_fetches < 1) return wrong("fetches must be 1 or more");
   if (objects < 1) return wrong("objects must be 1 or more");
   return {};

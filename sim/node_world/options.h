@@ -63,6 +63,11 @@ struct Options {
   // The pace of the sessions with the shards: a small one makes the inventory of few objects long.
   directory::Pace pace;
 
+  // Noise, until the faults end: in each 100 ms a process stands still with that chance, for up to that
+  // time. Late words are in `link`.
+  double stall_chance = 0;
+  Duration stall{0};
+
   // Faults, each at a random moment of the span and over soon after its end.
   std::uint32_t broken_streams = 0;
   std::uint32_t broken_sessions = 0;

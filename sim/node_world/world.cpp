@@ -137,6 +137,7 @@ Report World::Run() {
   for (std::size_t host = 0; host < hosts_.size(); ++host) Join(host);
   PlanCalls();
   PlanFaults();
+  PlanStalls();
   Settle();
   EndOwners();
   ServeEverybody();

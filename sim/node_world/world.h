@@ -74,6 +74,7 @@ class World {
   // The script.
   void PlanCalls();
   void PlanFaults();
+  void PlanStalls();
   void Plan(std::uint32_t times, Moment what);
   void PlanFault(std::uint32_t times, Moment what);
   void OnPayload();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/kit/noise.h"
 #include "sim/node_world/world.h"
 
 namespace hoplite::node_world {
@@ -73,6 +74,19 @@ void World::PlanFaults() {
   PlanFault(options_.crashes, &World::CrashOne);
   PlanFault(options_.returns, &World::CrashAndReturn);
   PlanFault(options_.restarts, &World::RestartShard);
+}
+
+void World::PlanStalls() {
+  const sim::Stalls stalls(options_.stall_chance, options_.stall, options_.seed);
+  for (std::uint32_t host = 0; host < hosts_.size() && options_.stall_chance > 0; ++host) {
+    Time when = stalls.NextBegin(host, Time{});
+    for (; when < Time{} + options_.span; when = stalls.NextBegin(host, when)) {
+      time_.At(start_ + (when - Time{}), [this, host, lasts = stalls.Awake(host, when) - when] {
+        Member* const member = hosts_[host].member.get();
+        if (member != nullptr) member->Freeze(time_.Now() + lasts);
+      });
+    }
+  }
 }
 
 Member* World::RandomMember() {

@@ -106,7 +106,7 @@ double LinkNoise::Weight(Time now, const Stream& stream) const {
   const auto slot = static_cast<std::uint64_t>((now - Time{}) / kDrawnEach);
   const std::uint64_t both = std::uint64_t{stream.first} << 32 | stream.second;
   Random random(Random(Random(seed_ ^ kUnfair).Next() + both).Next() + slot);
-  const double drawn = static_cast<double>(random.Below(Noise::kDraws + 1)) / Noise::kDraws;
+  const double drawn = static_cast<double>(random.Below(kPartsOfNoise + 1)) / kPartsOfNoise;
   return 1 + (noise_.unfair - 1) * drawn;
 }
 

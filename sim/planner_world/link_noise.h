@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sim/kit/noise.h"
 #include "sim/planner_world/noise.h"
 
 namespace hoplite::sim {
@@ -22,7 +23,7 @@ class LinkNoise {
   static constexpr std::uint32_t kNoHost = ~0U;
 
   LinkNoise(const Noise& noise, std::uint64_t seed)
-      : noise_(noise), seed_(seed), stalls_(noise, seed) {}
+      : noise_(noise), seed_(seed), stalls_(noise.stall_chance, noise.stall, seed) {}
 
   const Stalls& stalls() const { return stalls_; }
   // So many times its rate a link carries while it has a burst to give.

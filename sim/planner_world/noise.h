@@ -3,19 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/time.h"
-#include "sim/kit/random.h"
 
 namespace hoplite::sim {
 
 struct Noise {
-  static constexpr std::uint64_t kPacket = 1500;      // of a link; no burst is smaller
-  static constexpr std::uint64_t kDraws = 1'000'000;  // different values of what is drawn as a part
+  static constexpr std::uint64_t kPacket = 1500;  // of a link; no burst is smaller
 
   // What a node says is heard later, in order: one word in four by up to this time, the others by up
   // to an eighth of it.
@@ -39,59 +35,5 @@ struct Noise {
 
 // The flags of a command that replays the history.
 void AddNoise(std::string& command, const Noise& noise);
-
-// Lateness: when the directory hears what each node says.
-//
-// Must never: let a node's word be heard before an earlier word of the same node. A value type.
-class Lateness {
- public:
-  Lateness(const Noise& noise, Duration latency, std::uint64_t seed)
-      : late_(noise.late), latency_(latency), seed_(seed) {}
-
-  // Of what the node says at `now`.
-  Time Hears(std::uint32_t node, Time now);
-  // Of what the directory sees now of the node's session: after all that the node has said.
-  Time Sees(std::uint32_t node, Time now);
-  // All sessions end, and what was said in them is lost.
-  void Forget();
-
- private:
-  struct Node {
-    Random random;
-    Time heard;  // its last word
-  };
-
-  Node& Of(std::uint32_t node);
-
-  Duration late_;
-  Duration latency_;
-  std::uint64_t seed_;
-  std::vector<Node> nodes_;
-};
-
-// Stalls: when each host stands still. That follows from the seed, the host and the time alone. A
-// value type.
-class Stalls {
- public:
-  Stalls(const Noise& noise, std::uint64_t seed)
-      : chance_(noise.stall_chance), longest_(noise.stall), seed_(seed) {}
-
-  // When the host goes on that may stand still at this moment; at once, if it does not.
-  Time Awake(std::uint32_t host, Time when) const;
-  // When the next stall begins after this moment, or an earlier moment at which to ask again.
-  Time NextBegin(std::uint32_t host, Time when) const;
-
- private:
-  struct Stall {
-    Time begin;
-    Time end;
-  };
-
-  std::optional<Stall> In(std::uint32_t host, std::int64_t slot) const;
-
-  double chance_;
-  Duration longest_;
-  std::uint64_t seed_;
-};
 
 }  // namespace hoplite::sim

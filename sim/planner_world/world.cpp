@@ -41,7 +41,7 @@ World::World(const Options& options, const ObjectId& object, std::shared_ptr<Net
       layout_(Layout::For(options.size_bytes, options.stripes)),
       object_(object),
       random_(options.seed),
-      lateness_(options.noise, options.latency, options.seed),
+      lateness_(options.noise.late, options.latency, options.seed),
       links_(std::move(links)),
       network_(links_),
       witness_(object_) {

@@ -21,6 +21,7 @@
 #include "base/digest.h"
 #include "planner/reduce_coordinator.h"
 #include "sim/kit/event_queue.h"
+#include "sim/kit/noise.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/cuts.h"
 #include "sim/planner_world/network_part.h"

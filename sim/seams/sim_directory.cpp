@@ -103,13 +103,14 @@ class SimSession final : public Session, public std::enable_shared_from_this<Sim
     if (message.hello) node_ = message.hello->node.id;
     if (message.hello) holds_ = message.hello->holds;
     const std::size_t bytes = BytesOf(message.events);
-    there_->Send(bytes, [self = shared_from_this(), message = std::move(message)] {
+    const auto arrive = [self = shared_from_this(), message = std::move(message)] {
       if (!self->shard_->service || self->ended_) return;
       if (message.hello && self->shard_->TurnsAway(*message.hello)) {
         return self->End({.error = {ErrorCode::kInvalidArgument, "another node came first"}});
       }
       self->shard_->service->Receive(self, message);
-    });
+    };
+    there_->Send(bytes, arrive, shard_->network.Lateness());
   }
   void Hang() {
     OnEnd();

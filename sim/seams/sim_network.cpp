@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/virtual_time.h"
 #include "net/timer.h"
+#include "sim/kit/noise.h"
 
 namespace hoplite::net {
 
@@ -29,6 +30,10 @@ Time SimNetwork::Arrival(HostId from, HostId to, std::size_t bytes) {
   const Time reached = sender.up_free + options_.latency + random_.Within(options_.jitter);
   receiver.down_free = std::max(reached, receiver.down_free + Transfer(receiver, bytes));
   return receiver.down_free;
+}
+
+Duration SimNetwork::Lateness() {
+  return late_.count() > 0 ? sim::DrawLateness(late_random_, late_) : Duration{0};
 }
 
 void SimNetwork::At(Time when, std::function<void()> step) {
@@ -61,6 +66,7 @@ Time SimNetwork::blocked_until(HostId from, HostId to) const {
 }
 
 void SimNetwork::Heal() {
+  late_ = {};
   blocked_.clear();
   for (Host& host : hosts_) host.slowness = 1;
   for (const auto& weak : std::exchange(held_, {})) {
@@ -68,9 +74,9 @@ void SimNetwork::Heal() {
   }
 }
 
-void Wire::Send(std::size_t bytes, std::function<void()> arrive) {
+void Wire::Send(std::size_t bytes, std::function<void()> arrive, Duration late) {
   if (sealed_) return;
-  last_arrival_ = std::max(last_arrival_, network_.Arrival(from_, to_, bytes));
+  last_arrival_ = std::max(last_arrival_, network_.Arrival(from_, to_, bytes) + late);
   under_way_.push_back({last_arrival_, std::move(arrive)});
   Arm();
 }

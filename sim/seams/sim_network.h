@@ -29,6 +29,9 @@ struct LinkOptions {
   Duration latency = std::chrono::microseconds(200);
   Duration jitter{0};                            // at most so much more
   std::uint64_t bytes_per_second = 100'000'000;  // 0: no limit
+  // What a node says to a shard is heard later, in order: one word in four by up to this time, the
+  // others by up to an eighth of it.
+  Duration late{0};
 
   // Whatever leaves arrives at once.
   static LinkOptions Immediate() { return {.latency = Duration{0}, .bytes_per_second = 0}; }
@@ -40,13 +43,15 @@ enum class Death { kKilled, kPowerOff };
 class SimNetwork {
  public:
   SimNetwork(asio::io_context& loop, const LinkOptions& options, std::uint64_t seed)
-      : loop_(loop), options_(options), random_(seed) {}
+      : loop_(loop), options_(options), random_(seed), late_random_(~seed), late_(options.late) {}
 
   HostId AddHost();
 
   // When so many bytes that leave now arrive, if nothing is in their way.
   Time Arrival(HostId from, HostId to, std::size_t bytes);
   Duration latency() const { return options_.latency; }
+  // Of a word that a node says now to a shard.
+  Duration Lateness();
   // Does it at that time, never within this call.
   void At(Time when, std::function<void()> step);
 
@@ -60,7 +65,8 @@ class SimNetwork {
   std::optional<Cut> cut_off(HostId from, HostId to) const;
   // The host is so many times slower than others from now on.
   void Slow(HostId host, std::uint32_t times) { hosts_[host].slowness = times; }
-  void Heal();  // ends what Block and Slow began
+  // Ends what Block and Slow began; words are late no more.
+  void Heal();
   // A connection on which something waits because of Block.
   void Held(std::weak_ptr<Wire> wire) { held_.push_back(std::move(wire)); }
 
@@ -75,6 +81,8 @@ class SimNetwork {
   asio::io_context& loop_;
   const LinkOptions options_;
   sim::Random random_;
+  sim::Random late_random_;
+  Duration late_;
   std::vector<Host> hosts_;
   std::map<std::pair<HostId, HostId>, Time> blocked_;
   std::map<std::pair<HostId, HostId>, Cut> cut_off_;
@@ -86,7 +94,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
  public:
   Wire(SimNetwork& network, HostId from, HostId to) : network_(network), from_(from), to_(to) {}
 
-  void Send(std::size_t bytes, std::function<void()> arrive);
+  // It arrives so much later than it would.
+  void Send(std::size_t bytes, std::function<void()> arrive, Duration late = {});
   void Arrive();                        // what is due; the network's
   void Clear() { under_way_.clear(); }  // lost
   void Seal() { sealed_ = true; }       // what is sent later is lost

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "base/units.h"
+#include "draw_noise.h"
 #include "played.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/broadcast.h"
@@ -17,13 +18,6 @@ namespace hoplite::sim {
 namespace {
 
 using std::chrono::milliseconds;
-
-// Of every third history.
-Noise DrawNoise(std::uint64_t seed) {
-  if (seed % 3 != 0) return {};
-  Random random(seed * 15487469);
-  return {.late = random.Within(milliseconds(30))};
-}
 
 Options Draw(std::uint64_t seed) {
   Random random(seed * 7919);

@@ -124,7 +124,7 @@ constexpr Noise kStalls{.stall_chance = 1, .stall = milliseconds(100)};
 
 // The first stall of this host that is long enough to be seen.
 std::pair<Time, Time> FirstStall(std::uint32_t host) {
-  const Stalls stalls(kStalls, NoisyNetwork::kSeed);
+  const Stalls stalls(kStalls.stall_chance, kStalls.stall, NoisyNetwork::kSeed);
   Time begin{};
   while (true) {
     begin = stalls.NextBegin(host, begin);
@@ -156,7 +156,7 @@ TEST(NetworkNoise, NothingComesToAHostThatStandsStill) {
 }
 
 TEST(Stalls, AHostStandsStillAsOftenAsItsChanceSays) {
-  const Stalls stalls({.stall_chance = 0.1, .stall = milliseconds(50)}, 7);
+  const Stalls stalls(0.1, milliseconds(50), 7);
   int began = 0;
   Time when{};
   while (when < Time{} + std::chrono::seconds(1000)) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/node_world/run.h"
+#include "testing/histories.h"
 
 namespace hoplite::node_world {
 namespace {
@@ -24,6 +25,30 @@ TEST(NodeWorld, WithoutFaultsEverythingThatCanBeAnsweredIs) {
     const Report report = World(options).Run();
     EXPECT_EQ(report.violation, "") << options.seed;
     EXPECT_GT(report.succeeded, 20u) << options.seed;
+  }
+}
+
+// Words that are heard late, and processes that stand still for a moment, among all faults.
+Options Noisy(std::uint64_t seed) {
+  Options options = Draw(seed);
+  if (seed % 3 != 0) options.link.late = std::chrono::milliseconds(seed % 60);
+  if (seed % 3 != 1) options.stall_chance = 0.3;
+  options.stall = std::chrono::milliseconds(seed % 60);
+  return options;
+}
+
+TEST(NodeWorld, NoiseKeepsEveryProperty) {
+  std::uint32_t changed = 0;
+  const test::Seeds seeds = test::SeedsOf(1, 60);
+  for (std::uint32_t i = 0; i < seeds.count; ++i) {
+    const Report report = World(Noisy(seeds.first + i)).Run();
+    ASSERT_EQ(report.violation, "") << seeds.first + i;
+    changed += report.digest != World(Draw(seeds.first + i)).Run().digest ? 1 : 0;
+  }
+  EXPECT_GT(changed, seeds.count / 2);  // some end before anything stands still
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const std::uint64_t digest = World(Noisy(seed)).Run().digest;
+    EXPECT_EQ(digest, World(Noisy(seed)).Run().digest) << seed;
   }
 }
 

@@ -1,6 +1,6 @@
 // Noise of hosts and networks: what each kind does, and that a history with it is as deterministic as
 // one without.
-#include "sim/planner_world/noise.h"
+#include "sim/kit/noise.h"
 
 #include <algorithm>
 #include <vector>
@@ -39,14 +39,14 @@ void ExpectDeterministic(const Options& noisy) {
 // --- late words
 
 TEST(Lateness, WithoutNoiseWordsTakeOneLatency) {
-  Lateness lateness({}, kHeardAfter, 1);
+  Lateness lateness(Duration{0}, kHeardAfter, 1);
   EXPECT_EQ(lateness.Hears(3, Time{}), Time{} + kHeardAfter);
   EXPECT_EQ(lateness.Sees(3, Time{}), Time{} + kHeardAfter);
 }
 
 TEST(Lateness, AFewWordsAreLateAndTheOthersALittle) {
   const Duration late = milliseconds(80);
-  Lateness lateness({.late = late}, kHeardAfter, 1);
+  Lateness lateness(late, kHeardAfter, 1);
   int much = 0;
   for (int i = 0; i < 1000; ++i) {
     const Time said = Time{} + i * 2 * late;
@@ -60,7 +60,7 @@ TEST(Lateness, AFewWordsAreLateAndTheOthersALittle) {
 }
 
 TEST(Lateness, WordsOfOneNodeStayInOrder) {
-  Lateness lateness({.late = milliseconds(80)}, kHeardAfter, 1);
+  Lateness lateness(milliseconds(80), kHeardAfter, 1);
   std::vector<Time> heard;
   for (int i = 0; i < 1000; ++i) heard.push_back(lateness.Hears(0, Time{} + i * milliseconds(1)));
   EXPECT_TRUE(std::ranges::is_sorted(heard));
@@ -70,7 +70,7 @@ TEST(Lateness, WordsOfOneNodeStayInOrder) {
 }
 
 TEST(Lateness, WordsOfANewLifeWaitForNoneOfTheOldOne) {
-  Lateness lateness({.late = milliseconds(80)}, kHeardAfter, 1);
+  Lateness lateness(milliseconds(80), kHeardAfter, 1);
   while (lateness.Hears(0, Time{}) < Time{} + milliseconds(60)) continue;
   lateness.Forget();
   EXPECT_EQ(lateness.Sees(0, Time{}), Time{} + kHeardAfter);
@@ -123,7 +123,7 @@ TEST(Noise, AllKindsTogetherKeepEveryProperty) {
 
 TEST(Noise, AHostThatStandsStillAsksWhenItGoesOn) {
   Noise noise{.stall_chance = 1, .stall = milliseconds(100)};
-  const Stalls stalls(noise, 1);
+  const Stalls stalls(noise.stall_chance, noise.stall, 1);
   const Time begin = stalls.NextBegin(1, Time{});
   const Time end = stalls.Awake(1, begin);
   Options options{.nodes = 2, .size_bytes = 16_KiB, .noise = noise};

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "draw_noise.h"
 #include "sim/kit/random.h"
 #include "sim/planner_world/reduce.h"
 #include "testing/histories.h"
@@ -49,6 +50,7 @@ Options DrawReduction(std::uint64_t seed) {
     options.links.sites = 2;
     options.bytes_per_second = 12'500'000;
   }
+  options.noise = DrawNoise(seed);
   return options;
 }
 
@@ -107,6 +109,7 @@ Options DrawAllreduce(std::uint64_t seed) {
   job.poor_nodes = up_to(3) / 3;
   job.kill_coordinator = up_to(9) == 0;
   job.put_again = up_to(2) * milliseconds(30);
+  options.noise = DrawNoise(seed);
   return options;
 }
 
