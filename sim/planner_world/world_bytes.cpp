@@ -262,6 +262,7 @@ void World::Report(NodeIndex index) {
     const auto rate = static_cast<std::uint64_t>(inflow.node_rate);
     protocol::Progress report = member.node.ProgressReport(rate);
     report.starved_for = now_ - member.flowing;
+    report.at = now_;
     Tell(planner::NodeSaid{member.node.id(), report});
   }
   const Time flowing = member.flowing;

@@ -69,6 +69,8 @@ struct DirectoryOptions {
   // Tests and simulations: a version for which so many wait who have nothing becomes a forest (R65),
   // whatever the links are like. 0: if that pays.
   std::uint64_t forest_from = 0;
+  // Simulations: rates count where links differ, not only where sites do (R100).
+  bool rates = true;
   // So many objects one Plan looks at; what is left is due at once.
   std::size_t slice = 1000;
 };

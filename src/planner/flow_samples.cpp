@@ -7,14 +7,16 @@
 namespace hoplite::planner {
 namespace {
 
-constexpr Duration kSampled = std::chrono::milliseconds(100);
+// So much must have come before it says how fast: what a bucket or a socket kept is little beside it.
+// Of a slow link less does, after so long.
+constexpr Duration kShortest = std::chrono::milliseconds(100);
+constexpr double kEnoughBytes = 1 << 20;
+constexpr Duration kLongEnough = std::chrono::milliseconds(300);
 // A source has bytes if it is ahead by more than what is under way and not yet reported.
 constexpr std::uint64_t kReadyBlocks = 4;
 constexpr double kReadySeconds = 0.05;
-
-// A stream that grows by more than this from one tenth of a second to the next is not limited yet: it
-// begins slowly where links are busy.
-constexpr double kGrows = 1.25;
+// A whole object that took less may have come with what was kept: so much is added to its time.
+constexpr Duration kKept = std::chrono::milliseconds(100);
 
 constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 
@@ -62,10 +64,10 @@ StripeMask Compared(const Feed& feed, const CopyTable& table) {
   return table.group_count() == 1 ? table.layout().all_stripes() : feed.stripes;
 }
 
-bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time now) {
+bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told) {
   const Copy* copy = table.Find(receiver);
   const Feed* feed = FeedOf(copy, table);
-  if (feed == nullptr) {
+  if (feed == nullptr || told == Time{}) {
     samples_.erase(receiver);
     return false;
   }
@@ -73,26 +75,50 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time now) {
   const std::uint64_t has = copy->progress();
   const std::uint64_t ready =
       table.forest() ? ReadyBlocks(*copy, table) : ReadyBlocks(*copy, *feed, table);
-  const auto beside = StreamsOf(feed->source, table);
-  sample.ready = std::min(sample.ready, ready);
-  sample.steady = sample.steady && sample.beside == beside;
-  if (sample.grant != feed->grant || feed->moving() || !sample.flowing) {
-    const bool flowing = sample.grant == feed->grant && has > sample.had && !feed->moving();
-    sample = {feed->grant, now, has, ready, flowing, beside, true, 0, {}};
+  const Window next{told, has, ready, StreamsOf(feed->source, table)};
+  const bool begins = sample.grant != feed->grant || feed->moving() || told < sample.window.since ||
+                      has < sample.window.had;
+  if (begins || !sample.flowing) {
+    const bool flowing = !begins && has > sample.window.had;
+    sample = {feed->grant, flowing, next, next, {}, {}};
     return false;
   }
-  const Duration elapsed = now - sample.since;
-  if (elapsed < kSampled) return false;
-  Rate rate;
-  if (has >= sample.had) {
-    rate.last = Bytes(has - sample.had, table) / ToSeconds(elapsed);
-    rate.bytes_per_second = std::max(rate.last, sample.last);
-    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate.last);
-    rate.ready = sample.ready == kEverything || Bytes(sample.ready, table) >= under_way;
-    rate.steady = sample.steady && rate.last <= kGrows * sample.last;
+  Window& window = sample.window;
+  window.ready = std::min(window.ready, ready);
+  window.steady = window.steady && window.beside == next.beside;
+  const Duration elapsed = told - window.since;
+  const double bytes = Bytes(has - window.had, table);
+  const bool whole = table.layout().complete(copy->marks);
+  if (elapsed >= kShortest && (bytes >= kEnoughBytes || elapsed >= kLongEnough)) {
+    const double rate = bytes / ToSeconds(elapsed);
+    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
+    Close(sample, rate, window.ready == kEverything || Bytes(window.ready, table) >= under_way);
+    window = next;
+  } else if (!whole) {
+    return false;
   }
-  sample = {feed->grant, now, has, ready, true, beside, true, sample.steady ? rate.last : 0, rate};
-  return has >= sample.had;
+  if (whole) {
+    const double all = Bytes(has - sample.whole.had, table);
+    const double surely = all / ToSeconds(told - sample.whole.since + kKept);
+    sample.rate.least = std::max(sample.rate.least, surely);
+  }
+  return true;
+}
+
+// Windows of a source that served others meanwhile are of different streams.
+void FlowSamples::Close(Sample& sample, double bytes_per_second, bool had_bytes) {
+  const Window& window = sample.window;
+  const Rate alone{bytes_per_second, bytes_per_second, had_bytes, window.beside};
+  Rate& before = sample.before;
+  sample.rate = {};
+  if (before.most > 0) {
+    const bool alike = window.steady && before.beside == window.beside;
+    sample.rate = {std::min(before.most, alone.most), std::max(before.most, alone.most),
+                   alike && had_bytes && before.held,
+                   alike ? window.beside : std::pair<std::size_t, GrantId>{}};
+  }
+  before = alone;
+  if (!window.steady) before.beside = {};
 }
 
 bool FlowSamples::IsDue(Duration interval, Time now) {

@@ -1,10 +1,13 @@
 // FlowSamples: how fast bytes come to the receivers of one object from their present sources, by what
 // they report.
 //
-// Decides: when enough time has passed to know a rate. Is told: each report, with the table as it is
-// then. Must never: take the time that connecting took for a slow link, nor bytes of the stream
-// before for those of this one. A receiver that gets from several sources outside a forest is not
-// sampled. A value type.
+// Decides: when enough has come to know a rate. Is told: each report, with the table as it is then.
+// Must never: divide by a time that another clock than the receiver's own measured, since reports are
+// late; take the time that connecting took for a slow link, nor bytes of the stream before for those
+// of this one. A receiver that gets from several sources outside a forest is not sampled. A value type.
+//
+//   reports   |    .   .   .   .   |   .   .   .   .   .   |     two windows, one after the other: a burst
+//             begins               window                  window     or a pause is in one of them
 #pragma once
 
 #include <cstddef>
@@ -15,43 +18,52 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "planner/copy_table.h"
+#include "planner/trials.h"
 
 namespace hoplite::planner {
 
 class FlowSamples {
  public:
+  // Bytes per second in two windows, one after the other.
   struct Rate {
-    double bytes_per_second = 0;  // 0: not known yet
-    double last = 0;              // in the last tenth alone; the rest is said of that, too
-    bool ready = false;           // its source had bytes for it all the while
-    bool steady = false;          // it sent to the same receivers, and the stream did not grow
+    double least = 0;   // so much came for sure; 0: not known yet
+    double most = 0;    // and no more than that; 0: not known yet
+    bool held = false;  // all the while its source had bytes for it
+    // Of the streams of its source, the same in both: how many, and the newest.
+    std::pair<std::size_t, GrantId> beside;
   };
 
-  // The receiver's marks in the table are news. True: RateOf has a new answer.
-  bool Note(NodeId receiver, const CopyTable& table, Time now);
+  // The receiver's marks in the table are news, which it had at this time of its own clock (none: it
+  // does not tell). True: RateOf has a new answer.
+  bool Note(NodeId receiver, const CopyTable& table, Time told);
   // Sources may be compared once more: true once in so long.
   bool IsDue(Duration interval, Time now);
-  // Through the grant that feeds the receiver now: in the better one of the last two tenths of a second
-  // or so.
+  // Through the grant that feeds the receiver now.
   Rate RateOf(NodeId receiver, const CopyTable& table) const;
 
+  Trials trials;
   // The last pass found nobody, after many looks: until then reports alone make no other.
   Time in_vain_until{};
 
  private:
-  // What has come to a receiver since some moment, through one grant.
-  struct Sample {
-    GrantId grant;
+  // What has come to a receiver since some moment.
+  struct Window {
     Time since;
     std::uint64_t had = 0;    // blocks
     std::uint64_t ready = 0;  // the least number of blocks that its source had more than it
-    bool flowing = false;
-    // Of the streams of its source: how many, and the newest.
     std::pair<std::size_t, GrantId> beside;
     bool steady = true;  // no other ones, since then
-    double last = 0;     // bytes per second in the tenth of a second before, if that was so, too
+  };
+  struct Sample {
+    GrantId grant;
+    bool flowing = false;
+    Window whole;  // since its bytes began to come
+    Window window;
+    Rate before;  // in the window before: only `most` counts, none if that was not alike
     Rate rate;
   };
+
+  static void Close(Sample& sample, double bytes_per_second, bool had_bytes);
 
   std::map<NodeId, Sample> samples_;
   Time was_due_{};

@@ -4,36 +4,22 @@
 #include <string>
 
 namespace hoplite::planner {
-namespace {
 
-// Streams of a source whose rates are above this part of the fastest one share the source's link.
-constexpr double kAsFast = 0.75;
-// Whose link is used up to this part has nothing to gain elsewhere; nor has a source's.
-constexpr double kUsedUp = 0.75;
-
-// 0: it isn't known what the link carries.
-bool IsUsedUp(double rate, double carries) { return carries > 0 && rate > kUsedUp * carries; }
-
-double CarriedBy(NodeId node, const NodeTable& nodes) {
-  const NodeRecord* record = nodes.Find(node);
-  return record != nullptr ? record->carries : 0;
-}
-
-}  // namespace
-
-LinkLearning::Stream LinkLearning::StreamTo(NodeId receiver, const NodeTable& nodes) const {
-  const FlowSamples::Rate seen = samples_.RateOf(receiver, table_);
-  const double rate = table_.Find(receiver)->live ? seen.last : 0;
-  return {rate, seen.steady, IsUsedUp(rate, CarriedBy(receiver, nodes))};
-}
-
-std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
-                                                          const NodeTable& nodes) const {
-  std::vector<Stream> streams;
+LinkLearning::Streams LinkLearning::StreamsBeside(NodeId receiver, NodeId source,
+                                                  const NodeTable& nodes) const {
+  Streams streams;
   const Copy* copy = table_.Find(source);
-  if (copy == nullptr) return streams;
+  if (copy == nullptr) return {.known = false};
   for (const GrantId grant : copy->flow().serving) {
-    streams.push_back(StreamTo(table_.grants().at(grant).receiver, nodes));
+    const NodeId served = table_.grants().at(grant).receiver;
+    const FlowSamples::Rate rate = samples_.RateOf(served, table_);
+    const std::pair now(copy->flow().serving.size(), *(copy->flow().serving.end() - 1));
+    ++streams.count;
+    streams.known = streams.known && rate.most > 0 && rate.beside == now;
+    streams.least += rate.least;
+    if (served != receiver) streams.others += rate.most;
+    const double shown = nodes.ProvenOf(served);
+    streams.all_could_more = streams.all_could_more && rate.held && kAlike * rate.most <= shown;
   }
   return streams;
 }
@@ -41,40 +27,34 @@ std::vector<LinkLearning::Stream> LinkLearning::StreamsOf(NodeId source,
 double LinkLearning::Learn(NodeId receiver, double in_all, Time now, NodeTable& nodes) const {
   const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
   const NodeId source = FeedOf(table_.Find(receiver), table_)->source;
-  const std::vector<Stream> streams = StreamsOf(source, nodes);
-  double sent = 0;
-  double most = 0;
-  bool known = true;
-  for (const Stream& stream : streams) {
-    sent += stream.rate;
-    known = known && stream.rate > 0;
-    most = std::max(most, stream.rate);
-  }
-  nodes.NoteProven(receiver, own.bytes_per_second);
-  nodes.NoteSent(source, sent, now, false);
-  if (!own.ready) return 0;
+  nodes.NoteShown(receiver, own.least);
+  nodes.NoteShown(source, own.least);
+  if (!own.held) return 0;
   const std::string& from = nodes.SiteOf(source);
   const std::string& to = nodes.SiteOf(receiver);
   if (from != to) {
-    nodes.NoteWay(from, to, own.bytes_per_second);
+    nodes.NoteWay(from, to, own.most);
     return 0;
   }
-  // Where the source's link is the limit, its streams say nothing of their receivers' links.
-  if (!joint_ && table_.group_count() == 1) {
-    const auto shares = [&](const Stream& stream) {
-      return stream.rate > kAsFast * most && stream.steady && !stream.explained;
-    };
-    const bool limited = known && shares(StreamTo(receiver, nodes));
-    if (limited && std::ranges::count_if(streams, shares) >= 2) {
-      nodes.NoteSent(source, sent, now, true);
-    }
-    const double sends = nodes.SendsOf(source, now);
-    if (!known || (sends == 0 ? streams.size() > 1 : IsUsedUp(sent, sends))) return 0;
+  // Of several objects, or stripes, nobody sees all that the source's link carries.
+  if (joint_ || table_.group_count() > 1) return std::max(own.most, in_all);
+  const double carries = Limit(receiver, source, now, nodes);
+  return carries > 0 ? std::max(carries, in_all) : 0;
+}
+
+double LinkLearning::Limit(NodeId receiver, NodeId source, Time now, NodeTable& nodes) const {
+  const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
+  const Streams streams = StreamsBeside(receiver, source, nodes);
+  if (!streams.known) return 0;
+  nodes.NoteShown(source, streams.least);
+  if (streams.count > 1 && streams.all_could_more) {
+    nodes.NoteFull(source, streams.others + own.most, now);
+    return 0;
   }
-  const double carries = std::max(own.bytes_per_second, in_all);
-  if (carries == 0 || (!own.steady && CarriedBy(receiver, nodes) > 0)) return 0;
-  nodes.NoteCarried(receiver, carries, now);
-  return carries;
+  const double spare = nodes.SendsOf(source, now) - kTakesMore * streams.others;
+  if (spare < kAlike * own.most) return streams.count == 1 ? own.most : 0;
+  nodes.NoteSlow(receiver, own.most, now);
+  return own.most;
 }
 
 }  // namespace hoplite::planner

@@ -1,8 +1,9 @@
-// LinkLearning: what the rate at which bytes come to a receiver says of the links that they took
+// LinkLearning: what the rates at which bytes come to receivers show of the links that they took
 // (R104).
 //
-// Decides: whose link it was that limited the stream. Is told: the table, and the samples of its
-// receivers. Must never: blame a link where the source had nothing to send.
+// Decides: what a link was shown to carry, and whose link it was that limited a stream. Is told: the
+// table, and the samples of its receivers. Must never: show a link more than it carried, in any two
+// windows; blame a link where the source had nothing to send, or was not shown to have more to spare.
 #pragma once
 
 #include <vector>
@@ -22,18 +23,21 @@ class LinkLearning {
       : table_(table), samples_(samples), joint_(joint) {}
 
   // The receiver, to which so many bytes per second come of all objects, has a new sample. Answers
-  // what its own link was seen to carry; 0: another one was the limit.
+  // what its own link seems to carry (R37); 0: its source had no more for it, or others shared that.
   double Learn(NodeId receiver, double in_all, Time now, NodeTable& nodes) const;
 
  private:
-  struct Stream {
-    double rate = 0;  // 0: not known
-    bool steady = false;
-    bool explained = false;  // by what the receiver's own link is known to carry
+  // Of one source.
+  struct Streams {
+    double least = 0;            // bytes per second of all of them, for sure
+    double others = 0;           // that come at most to the others
+    bool known = true;           // each in two windows with the same receivers beside it
+    bool all_could_more = true;  // each receiver was shown to take much more than it gets
+    std::size_t count = 0;
   };
-  Stream StreamTo(NodeId receiver, const NodeTable& nodes) const;
-  // To all receivers of that source.
-  std::vector<Stream> StreamsOf(NodeId source, const NodeTable& nodes) const;
+  Streams StreamsBeside(NodeId receiver, NodeId source, const NodeTable& nodes) const;
+  // Its own link, or all of its source's, was the limit.
+  double Limit(NodeId receiver, NodeId source, Time now, NodeTable& nodes) const;
 
   const CopyTable& table_;
   const FlowSamples& samples_;

@@ -108,7 +108,7 @@ Lookups::Asked Lookups::AskedOf(const ObjectRecord& record) const {
   const NodeId producer = record.putter.node;
   const auto next = std::ranges::upper_bound(asked.first, producer, {}, &Asking::node);
   std::ranges::rotate(asked.first, next);
-  if (nodes_.MayDiffer()) {
+  if (nodes_.HasSites()) {
     std::ranges::sort(asked.first, {}, [&](const Asking& one) {
       return std::pair(std::string_view(nodes_.SiteOf(one.node)),
                        Raw(one.node) - Raw(producer) - 1);

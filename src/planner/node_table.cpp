@@ -44,11 +44,12 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
   record.info = info;
   if (news) {
     const auto rate = static_cast<double>(told);
-    record.sends = 0;
+    record.shown = 0;
+    record.slow = record.full = {};
     CountTold(record.told, -1);
     record.told = told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink);
     CountTold(record.told, 1);
-    Believe(record, record.told);
+    NoteFastest(record);
   }
   SetAlive(record, true);
   record.inventory_open = true;
@@ -130,53 +131,73 @@ void NodeTable::CountTold(double bytes_per_second, int more) {
   if (members == 0) told_.erase(bytes_per_second);
 }
 
-void NodeTable::Believe(NodeRecord& record, double bytes_per_second) {
-  record.carries = bytes_per_second;
-  if (record.carries == 0) return;
-  if (record.info.id != fastest_ && record.carries < fastest_carried_) return;
+void NodeTable::NoteFastest(const NodeRecord& record) {
+  const double carries = record.told > 0 ? record.told : record.shown;
+  if (carries == 0 || (record.info.id != fastest_ && carries < fastest_carried_)) return;
   fastest_ = record.info.id;
-  fastest_carried_ = record.carries;
+  fastest_carried_ = carries;
 }
 
-bool NodeTable::MayDiffer() const {
-  return HasSites() || (!told_.empty() && told_.rbegin()->first > kAlike * told_.begin()->first);
+bool NodeTable::MayDiffer(Time now) const {
+  const bool told = !told_.empty() && told_.rbegin()->first > kAlike * told_.begin()->first;
+  return HasSites() || told || slow_.At(now) > 0;
 }
 
-void NodeTable::NoteCarried(NodeId node, double bytes_per_second, Time now) {
-  NodeRecord& record = nodes_.at(node);
-  const bool slower = bytes_per_second < record.carries;
-  Believe(record, bytes_per_second);
-  if (slower) record.sends = std::min(record.sends, bytes_per_second);
-  record.was_limit = now;
-}
-
-double NodeTable::MayCarry(NodeId node, Time now) const {
-  constexpr double kMore = 1.4;  // of a better class, and served well by who sends what is believed
-  const NodeRecord* record = Find(node);
-  if (record == nullptr) return 0;
-  const bool seen = record->was_limit != Time{} && now - record->was_limit < kLately;
-  return (seen ? 1 : kMore) * record->carries;
-}
-
-void NodeTable::NoteProven(NodeId node, double bytes_per_second) {
-  NodeRecord& record = nodes_.at(node);
-  if (record.carries > 0 && bytes_per_second > record.carries) Believe(record, bytes_per_second);
-}
-
-void NodeTable::NoteSent(NodeId node, double bytes_per_second, Time now, bool all) {
+void NodeTable::NoteShown(NodeId node, double bytes_per_second) {
   const auto entry = nodes_.find(node);
   if (entry == nodes_.end()) return;
-  const double sends = SendsOf(node, now);
-  if (!all && (sends == 0 || bytes_per_second <= sends)) return;
-  entry->second.sends = bytes_per_second;
-  entry->second.was_full = now;
+  NodeRecord& record = entry->second;
+  if (bytes_per_second > kTakesMore * record.slow.bytes_per_second) record.slow = {};
+  if (bytes_per_second <= record.shown) return;
+  record.shown = std::min(bytes_per_second, kFastestLink);
+  NoteFastest(record);
+}
+
+void NodeTable::NoteSlow(NodeId node, double bytes_per_second, Time now) {
+  slow_ = nodes_.at(node).slow = SeenNow(bytes_per_second, now);
+}
+
+void NodeTable::NoteFull(NodeId node, double bytes_per_second, Time now) {
+  if (const auto entry = nodes_.find(node); entry != nodes_.end()) {
+    entry->second.full = SeenNow(bytes_per_second, now);
+  }
+}
+
+// A busy moment is soon forgotten; where a move takes long, so does the next sample.
+Seen NodeTable::SeenNow(double bytes_per_second, Time now) const {
+  constexpr Duration kCounts = std::chrono::seconds(1);
+  constexpr int kMessages = 12;
+  return {bytes_per_second, now + kCounts + kMessages * link_.latency};
+}
+
+double NodeTable::ProvenOf(NodeId node) const {
+  const NodeRecord* record = Find(node);
+  if (record == nullptr) return 0;
+  return record->told > 0 ? record->told : record->shown;
+}
+
+double NodeTable::ShownOf(NodeId node, Time now) const {
+  const NodeRecord* record = Find(node);
+  const double slow = record == nullptr ? 0 : record->slow.At(now);
+  return slow > 0 ? std::min(slow, ProvenOf(node)) : ProvenOf(node);
 }
 
 double NodeTable::SendsOf(NodeId node, Time now) const {
   const NodeRecord* record = Find(node);
+  const double full = record == nullptr ? 0 : record->full.At(now);
+  return full > 0 ? full : ShownOf(node, now);
+}
+
+bool NodeTable::IsBounded(NodeId node, Time now) const {
+  const NodeRecord* record = Find(node);
+  return record != nullptr && (LimitOf(node, now) > 0 || record->full.At(now) > 0);
+}
+
+double NodeTable::LimitOf(NodeId node, Time now) const {
+  const NodeRecord* record = Find(node);
   if (record == nullptr) return 0;
-  const bool seen = record->sends > 0 && now - record->was_full < kLately;
-  return seen ? record->sends : record->carries;
+  const double slow = record->slow.At(now);
+  return slow > 0 && (record->told == 0 || slow < record->told) ? slow : record->told;
 }
 
 void NodeTable::NoteWay(const std::string& from, const std::string& to, double bytes_per_second) {
@@ -195,8 +216,7 @@ double NodeTable::RateOfWay(const std::string& from, const std::string& to) cons
 }
 
 double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {
-  const NodeRecord* record = Find(node);
-  if (record != nullptr && record->carries > 0) return record->carries;
+  if (const double carries = ProvenOf(node); carries > 0) return carries;
   return fastest_ == other ? 0 : fastest_carried_;
 }
 

@@ -14,6 +14,20 @@
 
 namespace hoplite::planner {
 
+// Rates within this factor are alike.
+inline constexpr double kAlike = 1.5;
+// A stream may take so much more than was seen.
+inline constexpr double kTakesMore = 1.1;
+
+// What was seen to be a limit.
+struct Seen {
+  double bytes_per_second = 0;
+  Time until{};  // so long it counts; a stream that goes on shows it again
+
+  // 0: nothing, lately.
+  double At(Time now) const { return now < until ? bytes_per_second : 0; }
+};
+
 struct NodeRecord {
   NodeInfo info;
   bool alive = false;           // false: suspended
@@ -25,13 +39,11 @@ struct NodeRecord {
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
   Time gives_until{};  // its link has carried all that it was told to give (R85), if links are slow
-  double told = 0;     // bytes per second that it says its link carries; 0: nothing
-  // Bytes per second that its link brings, as it was told or seen, and takes, as it was seen; 0: not
-  // known.
-  double carries = 0;
-  double sends = 0;
-  Time was_limit{};  // when its link was last seen to bring no more than that
-  Time was_full{};   // and to take no more, or more than was believed
+  // Of its link, in bytes per second; 0: not known.
+  double told = 0;   // what it says
+  double shown = 0;  // what came to it, or went from it, for sure
+  Seen slow;         // it brought no more although the source had much more to spare
+  Seen full;         // it took no more although each receiver could take much more
 };
 
 // A value type. Decides nothing.
@@ -74,21 +86,26 @@ class NodeTable {
   // It is to give what takes its link so long. The answer: until when that and all before it does.
   Time NoteGives(NodeId node, Duration takes, Time now);
 
-  // So much came to a node whose source had more: what its link carries, and so sends at most.
-  void NoteCarried(NodeId node, double bytes_per_second, Time now);
-  // So much came to it: its link is not slower.
-  void NoteProven(NodeId node, double bytes_per_second);
-  // So much went from it; `all`: its link carries no more.
-  void NoteSent(NodeId node, double bytes_per_second, Time now, bool all);
-  // As much as it carries, where nothing else was seen lately. 0: not known.
-  double SendsOf(NodeId node, Time now) const;
+  // So much came to it, or went from it: its link carries that.
+  void NoteShown(NodeId node, double bytes_per_second);
+  // No more came to it although its source was shown to have much more to spare.
+  void NoteSlow(NodeId node, double bytes_per_second, Time now);
+  // No more went from it although each of its receivers was shown to take much more.
+  void NoteFull(NodeId node, double bytes_per_second, Time now);
   // So much went from one site to another, which had more.
   void NoteWay(const std::string& from, const std::string& to, double bytes_per_second);
-  // What its link may carry: more than is believed, if nobody saw lately that it was the limit. Else a
-  // belief that was wrong once would be kept by those places that it leads to. 0: not known.
-  double MayCarry(NodeId node, Time now) const;
-  // Two members have sites, or told links, that differ.
-  bool MayDiffer() const;
+
+  // What its link was told, or shown, to carry; 0: nothing is known.
+  double ProvenOf(NodeId node) const;
+  // The same, if it was not seen lately to carry less: brought to it, and sent.
+  double ShownOf(NodeId node, Time now) const;
+  double SendsOf(NodeId node, Time now) const;
+  // More does not come to it, as it was told or seen lately; 0: nobody knows.
+  double LimitOf(NodeId node, Time now) const;
+  // What it sends was told, or seen lately to be all.
+  bool IsBounded(NodeId node, Time now) const;
+  // Two members have sites that differ, or links that were told or seen to.
+  bool MayDiffer(Time now) const;
   // Members stand in several sites.
   bool HasSites() const { return sites_.size() > 1; }
   // Of those that were measured; until one was: 0.
@@ -105,19 +122,16 @@ class NodeTable {
  private:
   static constexpr std::uint64_t kEnoughReports = 20;
 
-  // So long it counts what was seen to be the limit.
-  static constexpr Duration kLately = std::chrono::seconds(10);
   // What a node tells of its link counts within these bounds, in bytes per second.
   static constexpr double kSlowestLink = 1.25e5;
   static constexpr double kFastestLink = 1.25e11;
-  // Rates within this factor are alike.
-  static constexpr double kAlike = 1.5;
 
   void CloseInventory(NodeRecord& record);
   void CountSite(const std::string& site, int more);
   void CountTold(double bytes_per_second, int more);
-  void Believe(NodeRecord& record, double bytes_per_second);
   void SetAlive(NodeRecord& record, bool alive);
+  void NoteFastest(const NodeRecord& record);
+  Seen SeenNow(double bytes_per_second, Time now) const;
 
   std::map<NodeId, NodeRecord> nodes_;
   std::map<std::string, NodeId> by_name_;
@@ -129,8 +143,9 @@ class NodeTable {
   std::map<std::string, std::size_t> sites_;  // how many members are in each
   std::map<double, std::size_t> told_;        // rates of links, and how many members told each
   std::map<std::pair<std::string, std::string>, double> ways_;
-  NodeId fastest_ = kNoNode;  // whoever was seen to carry most
+  NodeId fastest_ = kNoNode;  // whose link was told, or shown, to carry most
   double fastest_carried_ = 0;
+  Seen slow_;  // whoever was seen last to be limited
 };
 
 }  // namespace hoplite::planner

@@ -57,7 +57,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   forest.DealHomes();
   std::optional<Measured> unequal;
   if (by_rate && !record.table.forest()) {
-    unequal.emplace(nodes_, record.samples.OrEmpty(), options_.keeps_source);
+    unequal.emplace(nodes_, record.samples.Make(), options_.keeps_source);
     record.slow_relays.reset();
   }
   const PassRules rules{.now = clock_.now(),
@@ -123,7 +123,8 @@ bool Passes::ImprovesNow(ObjectRecord& record, bool rests) const {
 bool Passes::RatesCount(const ObjectRecord& record) const {
   if (record.table.group_count() > 1) return false;
   const bool flows = !record.table.grants().empty() || record.table.somebody_parked();
-  return flows && Rates::Count(record.table, nodes_, HasLinksAlone(record));
+  return flows &&
+         Rates::Count(record.table, nodes_, options_.rates && HasLinksAlone(record), clock_.now());
 }
 
 bool Passes::ManyMayCome(const ObjectRecord& record) const {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "planner/broadcast_cost.h"
@@ -13,8 +14,6 @@ namespace hoplite::planner {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-// Rates within this factor are alike.
-constexpr double kAlike = 1.5;
 // Who gets so much of what it wants has nothing to gain.
 constexpr double kEnough = 2.0 / 3;
 // A holder with less than this left of what a receiver wants is full.
@@ -23,13 +22,15 @@ constexpr int kFullClass = 20;
 // What a relay is seen to get may grow a little.
 constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
+// Who gets less of what it wants could take more.
+constexpr double kSatisfied = 0.95;
 // A move costs a moment without bytes, of so many messages: it must save more.
 constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
 // So long a FETCH may wait until its source is ahead; less than it is held (R7).
 constexpr double kCatchUpSeconds = 0.08;
 
-double WayOr(double otherwise, double rate) { return rate > 0 ? rate : otherwise; }
+double Or(double otherwise, double rate) { return rate > 0 ? rate : otherwise; }
 
 int Steps(double most, double rate) {
   return static_cast<int>(std::log(most / rate) / std::log(kAlike));
@@ -37,10 +38,11 @@ int Steps(double most, double rate) {
 
 }  // namespace
 
-bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
-  if (!nodes.MayDiffer()) return false;
-  double least = kNoLimit;
-  double most = 0;
+bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone, Time now) {
+  if (!nodes.MayDiffer(now)) return false;
+  double limit = kNoLimit;
+  double slowest = kNoLimit;
+  double shown = 0;
   bool apart = false;
   const std::string* site = nullptr;
   for (const auto& [id, copy] : table.copies()) {
@@ -48,29 +50,26 @@ bool Rates::Count(const CopyTable& table, const NodeTable& nodes, bool alone) {
     if (node == nullptr) continue;
     apart |= site != nullptr && *site != node->info.site;
     site = &node->info.site;
-    // What was measured of links that are alike differs, too: only what all told shows a difference.
-    alone &= node->told > 0;
-    least = std::min(least, WayOr(kNoLimit, node->told));
-    most = std::max(most, node->told);
+    limit = std::min(limit, Or(kNoLimit, nodes.LimitOf(id, now)));
+    slowest = std::min(slowest, Or(kNoLimit, nodes.ShownOf(id, now)));
+    shown = std::max(shown, nodes.ShownOf(id, now));
   }
-  if (!apart && (!alone || most <= kAlike * least)) return false;
-  if (least == kNoLimit) least = nodes.link().bytes_per_second;
-  if (apart) least = std::min(least, WayOr(kSlowLink, nodes.SlowestWay()));
-  return static_cast<double>(table.layout().size_bytes) > kSaves * least;
+  if (!apart && (!alone || shown < kAlike * limit)) return false;
+  if (slowest == kNoLimit) slowest = nodes.link().bytes_per_second;
+  if (apart) slowest = std::min(slowest, Or(kSlowLink, nodes.SlowestWay()));
+  return static_cast<double>(table.layout().size_bytes) > kSaves * slowest;
 }
 
 Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples, Time now)
     : table_(table), move_(kMessagesOfAMove * nodes.link().latency) {
   double fastest = 0;
   for (const auto& [id, copy] : table.copies()) {
-    fastest = std::max(fastest, nodes.MayCarry(id, now));
+    fastest = std::max(fastest, nodes.ShownOf(id, now));
   }
   if (fastest == 0) fastest = nodes.link().bytes_per_second;
   std::map<std::string, std::uint32_t> sites;
   std::vector<Node*> holders;  // that need no source; then those behind them, down the tree
-  for (const auto& [id, copy] : table.copies()) {
-    Note(id, copy, nodes.MayCarry(id, now), nodes.SendsOf(id, now), fastest);
-  }
+  for (const auto& [id, copy] : table.copies()) Note(id, copy, nodes, fastest, now);
   for (Node& node : nodes_) {
     const auto number = static_cast<std::uint32_t>(sites.size());
     node.site = sites.try_emplace(nodes.SiteOf(node.id), number).first->second;
@@ -86,7 +85,7 @@ Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& 
   ways_.assign(sites.size(), std::vector<double>(sites.size(), kNoLimit));
   for (const auto& [from, one] : sites) {
     for (const auto& [to, other] : sites) {
-      if (one != other) ways_[one][other] = WayOr(kNoLimit, nodes.RateOfWay(from, to));
+      if (one != other) ways_[one][other] = Or(kNoLimit, nodes.RateOfWay(from, to));
     }
   }
   most_.resize(sites.size());
@@ -99,17 +98,21 @@ Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& 
 
 void Rates::NoteReach(const Node& holder) {
   for (std::size_t site = 0; site < most_.size(); ++site) {
-    const double reach = std::min({holder.sends, holder.passes(), ways_[holder.site][site]});
+    const double reach = std::min({holder.shown, holder.passes(), ways_[holder.site][site]});
     most_[site] = std::max(most_[site], reach);
   }
 }
 
-void Rates::Note(NodeId id, const Copy& copy, double may_carry, double sends, double fastest) {
+// What a link may bring is guessed, as much as anybody was shown to carry: a wrong guess costs only
+// its own node.
+void Rates::Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest, Time now) {
   Node node{.id = id, .distance = table_.DistanceOf(0, id)};
-  node.wants = may_carry > 0 ? may_carry : fastest;
-  node.sends = sends > 0 ? sends : node.wants;
-  node.rate_class =
-      static_cast<int>(std::lround(std::log(fastest / node.wants) / std::log(kAlike)));
+  const NodeRecord* record = nodes.Find(id);
+  node.told = record == nullptr ? 0 : record->told;
+  node.shown = nodes.SendsOf(id, now);
+  node.wants = Or(fastest, nodes.LimitOf(id, now));
+  node.sends = nodes.IsBounded(id, now) ? node.shown : std::max(node.shown, fastest);
+  node.slow = record != nullptr && record->slow.At(now) > 0;
   node.needs_source = !copy.final();
   nodes_.push_back(std::move(node));
 }
@@ -121,27 +124,36 @@ std::size_t Rates::IndexOf(NodeId node) const {
 
 double Rates::Node::passes() const { return needs_source ? comes : kNoLimit; }
 
-// Its link goes to its receivers one by one: the faster ones first.
+// Its link goes to its receivers one by one: the faster ones first. A stream that was not measured yet
+// may take all that is left.
 void Rates::Share(Node& holder, const FlowSamples& samples) {
   std::ranges::sort(holder.serves, {},
-                    [](const Node* node) { return std::pair(node->rate_class, node->id); });
+                    [](const Node* node) { return std::pair(node->turn(), node->id); });
   double left = holder.sends;
   for (Node* receiver : holder.serves) {
     receiver->hops = holder.hops + 1;
+    const FlowSamples::Rate rate = samples.RateOf(receiver->id, table_);
+    receiver->seen = rate.most;
     const double way = ways_[holder.site][receiver->site];
     receiver->comes = std::min({receiver->wants, left, holder.passes(), way});
-    left -= receiver->comes;
-    const FlowSamples::Rate seen = samples.RateOf(receiver->id, table_);
-    if (seen.bytes_per_second == 0) continue;
-    if (seen.ready) receiver->comes = std::max(receiver->comes, kSeen * seen.bytes_per_second);
-    receiver->comes = std::min(receiver->comes, kMayGrow * seen.bytes_per_second);
+    receiver->takes = receiver->comes;
+    if (rate.most > 0) {
+      receiver->takes = kTakesMore * rate.most;
+      // Of told rates the plan is known before it can be seen.
+      const bool sure = rate.held || receiver->told == 0;
+      receiver->comes = std::max(receiver->comes, sure ? kSeen * rate.most : 0.0);
+      receiver->comes = std::min(receiver->comes, receiver->takes);
+      if (!rate.held) receiver->comes = std::min(receiver->comes, holder.passes());
+    }
+    left = std::max(left - receiver->takes, 0.0);
   }
 }
 
-double Rates::Spare(const Node& holder, const Node& receiver) {
-  double spare = holder.sends;
+double Rates::Spare(const Node& holder, double carries, const Node& receiver) {
+  double spare = carries;
+  const double fast = std::min(receiver.told, carries);
   for (const Node* served : holder.serves) {
-    if (served != &receiver && served->rate_class <= receiver.rate_class) spare -= served->comes;
+    if (served != &receiver && !IsSlower(*served, fast)) spare -= served->takes;
   }
   return std::max(spare, 0.0);
 }
@@ -152,8 +164,8 @@ double Rates::Given(const Node& holder) {
   return given;
 }
 
-double Rates::Expected(const Node& holder, const Node& receiver) const {
-  return std::min({receiver.wants, Spare(holder, receiver), holder.passes(),
+double Rates::Expected(const Node& holder, double carries, const Node& receiver) const {
+  return std::min({receiver.wants, Spare(holder, carries, receiver), holder.passes(),
                    ways_[holder.site][receiver.site]});
 }
 
@@ -171,10 +183,10 @@ std::vector<std::pair<Rates::Offer, NodeId>> Rates::OffersTo(NodeId receiver_id,
 }
 
 Rates::Offer Rates::OfferOf(const Node& holder, const Node& receiver) const {
-  const double rate = Expected(holder, receiver);
+  const double rate = Expected(holder, holder.gives(), receiver);
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
-              .load = static_cast<int>(8 * Given(holder) / holder.sends),
+              .load = static_cast<int>(8 * Given(holder) / holder.gives()),
               .hops = holder.hops,
               .distance = receiver.distance - holder.distance};
   if (rate < kFull * receiver.wants) {
@@ -191,8 +203,10 @@ std::uint64_t Rates::Missing(NodeId receiver) const {
   return (layout.block_count() - table_.Find(receiver)->progress()) * layout.block_bytes;
 }
 
-bool Rates::IsWorthAMove(NodeId receiver, NodeId holder) const {
-  return Pays(of(receiver), Expected(of(holder), of(receiver)));
+bool Rates::IsWorthAMove(NodeId receiver_id, NodeId holder_id) const {
+  const Node& holder = of(holder_id);
+  if (holder.slow) return false;
+  return Pays(of(receiver_id), Expected(holder, holder.shown, of(receiver_id)));
 }
 
 bool Rates::MayBeWorthAMove(NodeId receiver_id) const {
@@ -200,12 +214,37 @@ bool Rates::MayBeWorthAMove(NodeId receiver_id) const {
   return Pays(receiver, std::min(receiver.wants, most_[receiver.site]));
 }
 
+// What comes to who told nothing must have been measured.
 bool Rates::Pays(const Node& receiver, double then) const {
   const double now = receiver.comes;
-  if (then < kAlike * now) return false;
+  if (then < kAlike * now || (receiver.seen == 0 && receiver.told == 0)) return false;
   const auto missing = static_cast<double>(Missing(receiver.id));
   const double saves = missing / std::max(now, 0.05 * receiver.wants) - missing / then;
   return saves > kSaves + ToSeconds(move_);
+}
+
+std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
+  const Node& receiver = of(receiver_id);
+  if (!receiver.slow || receiver.source == nullptr) return {};
+  const auto is_short = [&](const Node* other) {
+    return other != &receiver && other->comes < kSatisfied * other->wants &&
+           kAlike * receiver.wants <= other->wants;
+  };
+  if (std::ranges::none_of(receiver.source->serves, is_short)) return {};
+  std::vector<const Node*> behind;
+  for (const Node& node : nodes_) {
+    const bool fits = &node != &receiver && !node.slow && node.needs_source &&
+                      node.site == receiver.site && node.passes() >= receiver.wants;
+    if (fits && IsBehind(node, *receiver.source) && !IsBehind(node, receiver)) {
+      behind.push_back(&node);
+    }
+  }
+  std::ranges::sort(behind, {}, [](const Node* node) {
+    return std::tuple(node->serves.size(), node->hops, node->id);
+  });
+  std::vector<NodeId> ids;
+  for (const Node* node : behind) ids.push_back(node->id);
+  return ids;
 }
 
 bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes) const {
@@ -219,7 +258,7 @@ bool Rates::IsFedWithin(NodeId receiver_id, const std::function<bool(NodeId)>& r
   return std::ranges::any_of(nodes_, [&](const Node& node) {
     if (&node == &receiver || node.site != receiver.site) return false;
     const bool crosses = node.source != nullptr && node.source->site != node.site;
-    if (node.needs_source && (!crosses || node.rate_class > receiver.rate_class)) return false;
+    if (node.needs_source && (!crosses || IsSlower(node, receiver.told))) return false;
     if (IsBehind(node, receiver)) return false;
     const Copy& copy = *table_.Find(node.id);
     if (!copy.live || copy.leaf || !reaches(node.id)) return false;
@@ -240,7 +279,8 @@ void Rates::Serve(NodeId holder_id, NodeId receiver_id) {
   Node& receiver = of(receiver_id);
   Node& holder = of(holder_id);
   if (receiver.source != nullptr) std::erase(receiver.source->serves, &receiver);
-  receiver.comes = Expected(holder, receiver);
+  receiver.comes = receiver.takes = Expected(holder, holder.gives(), receiver);
+  receiver.seen = 0;
   receiver.source = &holder;
   receiver.hops = holder.hops + 1;
   holder.serves.push_back(&receiver);

@@ -2,17 +2,20 @@
 // or sites differ (R100, R101, R105).
 //
 // Decides: how good an offer of a holder is, and whether another one is worth a move (R102). Is told:
-// the table, what links carry (NodeTable), and how fast bytes come lately (FlowSamples). Must never:
-// say who may be sent where (R7): SourceSelector does. It lives for one pass, over one group.
+// the table, what links were told and shown to carry (NodeTable), and how fast bytes come lately
+// (FlowSamples). Must never: count on more of a holder than it was shown to have to spare when a
+// receiver has a source already: that takes it from another; say who may be sent where (R7), as
+// SourceSelector does. It lives for one pass, over one group.
 //
-//   source 200 ──▶ 200 ──▶ 100 ──▶ 50      each holder's link goes first to its faster receivers, so
-//              └─▶ …                       the slow ones find nothing left there, and stand behind
+//   source 200 ──▶ 200 ──▶ 100 ──▶ 50      a holder's link goes first to the receivers that told faster
+//              └─▶ …                       ones, so the slow ones find nothing left, and stand behind
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,8 @@ class Rates {
  public:
   // So many receivers a holder serves at most.
   static constexpr std::uint32_t kMostReceivers = 16;
+  // Told rates that differ by this factor are not alike.
+  static constexpr double kSlower = 1.2;
 
   // What a holder offers a receiver: the least one is the best. From 2/3 of what the receiver wants
   // all are as good; below, those within a factor of 1.5.
@@ -44,16 +49,16 @@ class Rates {
   };
 
   // The sites of those who have or want the object differ; or, if nothing else goes over their links
-  // (`alone`), all told their links, and these differ. And it takes the slowest link, or way between
-  // sites, so long that a better source pays.
-  static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone);
+  // (`alone`), one was shown to carry much more than another is limited to. And it takes the slowest
+  // link, or way between sites, so long that a better source pays.
+  static bool Count(const CopyTable& table, const NodeTable& nodes, bool alone, Time now);
 
   Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& samples, Time now);
   Rates(const Rates&) = delete;
   Rates& operator=(const Rates&) = delete;
 
-  // 0: among the fastest; one more for each factor of 1.5 below them.
-  int ClassOf(NodeId node) const { return of(node).rate_class; }
+  // The faster ones come first, by what they told; before them those that told nothing.
+  double Turn(NodeId node) const { return of(node).turn(); }
   std::uint32_t HopsOf(NodeId node) const { return of(node).hops; }
   // Of those sources, perhaps of its own site only.
   std::vector<std::pair<Offer, NodeId>> OffersTo(NodeId receiver,
@@ -61,8 +66,13 @@ class Rates {
                                                  bool within_site) const;
   // The receiver, which is fed, gets so much faster from that holder that it is worth a move.
   bool IsWorthAMove(NodeId receiver, NodeId holder) const;
+  // Bytes per second that come to it, as measured; 0: not yet.
+  double SeenAt(NodeId receiver) const { return of(receiver).seen; }
   // False: from nobody does it.
   bool MayBeWorthAMove(NodeId receiver) const;
+  // The receiver was seen to be slow, and another one of its source could take more than it gets: those
+  // behind which the slow one does not take of that source's link, the best one first. Else nobody.
+  std::vector<NodeId> GivesWayTo(NodeId receiver) const;
   // A holder that gets bytes catches up with this lead of a receiver within the time for which it
   // may hold a FETCH.
   bool CatchesUp(NodeId holder, std::uint64_t bytes) const;
@@ -78,31 +88,42 @@ class Rates {
     NodeId id = kNoNode;
     std::uint64_t distance = 0;  // in ring order
     std::uint32_t site = 0;
-    double wants = 0;  // what its link may bring
-    double sends = 0;  // what its link takes
-    int rate_class = 0;
+    double told = 0;    // that its link carries; 0: nothing
+    double shown = 0;   // that it sends, 0: nothing was
+    double sends = 0;   // what its link may take: as guessed, if nobody said or saw what limits it
+    double wants = 0;   // what its link may bring
+    bool slow = false;  // as measured
     bool needs_source = true;
     Node* source = nullptr;  // whose bytes it gets
     double comes = 0;        // what it gets from there, as planned or seen
+    double takes = 0;        // what that may take of its source's link
+    double seen = 0;         // what comes to it; 0: not measured yet
     std::uint32_t hops = 0;
     std::vector<Node*> serves;
 
     double passes() const;  // what others can get of it at most
+    // To those who have no source yet it gives what it was shown to, or what is guessed.
+    double gives() const { return shown > 0 ? shown : wants; }
+    double turn() const { return told > 0 ? -told : -std::numeric_limits<double>::infinity(); }
   };
 
   std::size_t IndexOf(NodeId node) const;
   const Node& of(NodeId node) const { return nodes_[IndexOf(node)]; }
   Node& of(NodeId node) { return nodes_[IndexOf(node)]; }
-  void Note(NodeId id, const Copy& copy, double may_carry, double sends, double fastest);
+  void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest, Time now);
   // It gets what the receiver gets, perhaps through others.
   bool IsBehind(const Node& node, const Node& receiver) const;
   void Share(Node& holder, const FlowSamples& samples);
-  // What a holder's link has left for this receiver: those that are as fast or faster come first.
-  static double Spare(const Node& holder, const Node& receiver);
+  // What a link that carries so much has left for this receiver: those that are slower by what both
+  // told are left out, unless the link itself is the slowest (R101).
+  static double Spare(const Node& holder, double carries, const Node& receiver);
   static double Given(const Node& holder);
+  static bool IsSlower(const Node& one, double than) {
+    return one.told > 0 && kSlower * one.told <= than;
+  }
   Offer OfferOf(const Node& holder, const Node& receiver) const;
-  // Bytes per second that the receiver may expect of the holder.
-  double Expected(const Node& holder, const Node& receiver) const;
+  // Bytes per second that the receiver may expect of the holder, if its link carries that.
+  double Expected(const Node& holder, double carries, const Node& receiver) const;
   std::uint64_t Missing(NodeId receiver) const;
   bool Pays(const Node& receiver, double then) const;
   void NoteReach(const Node& holder);

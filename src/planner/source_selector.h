@@ -34,7 +34,7 @@ using KeepApart = Expiring<std::pair<NodeId, NodeId>>;
 // What is known of how fast links are; and how long a receiver keeps a source.
 struct Measured {
   const NodeTable& nodes;
-  const FlowSamples& samples;
+  FlowSamples& samples;
   Duration keeps;
 };
 
@@ -74,7 +74,8 @@ class SourceSelector {
   // once in a pass, if it may. False: all stand so.
   bool PutInRingOrder();
 
-  // Receivers for whom another holder is worth a move get that one (R102).
+  // Receivers for whom another holder is worth a move get that one; who gained nothing by such a move
+  // goes back (R102).
   void Improve();
 
   // How many holders were looked at.
@@ -122,6 +123,13 @@ class SourceSelector {
   // The holder that gives it most.
   std::optional<Choice> FindWidest(NodeId receiver, StripeMask need) const;
   bool IsFedWithin(NodeId receiver) const;
+  // It may leave that grant's source now.
+  bool MayLeave(NodeId receiver, const OpenGrant& open) const;
+  void ImproveOne(NodeId receiver);
+  // It makes room at its source for others, if it holds them up.
+  bool GiveWay(NodeId receiver, const OpenGrant& open);
+  // It was moved by what was measured, and two windows have passed.
+  void EndTrial(NodeId receiver, const OpenGrant& open);
   // The same as Replace; the receiver may pull from its old source, too, until it has heard.
   bool Move(NodeId receiver, const Choice& better, MoveReason why);
   // Those whom a newcomer could displace, in ring order.

@@ -12,7 +12,7 @@ namespace hoplite::planner {
 std::vector<NodeId> SourceSelector::FasterFirst() const {
   std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
   std::ranges::sort(keys, {}, [&](const ParkedKey& key) {
-    return std::tuple(key.waits, rates_->ClassOf(key.node), key);
+    return std::tuple(key.waits, rates_->Turn(key.node), key);
   });
   std::vector<NodeId> receivers;
   for (const ParkedKey& key : keys) receivers.push_back(key.node);
@@ -76,20 +76,56 @@ void SourceSelector::Improve() {
   std::vector<NodeId> fed;
   for (const ProgressKey& key : table_.feeding(group_)) fed.push_back(key.node);
   std::ranges::sort(fed, {}, [&](NodeId node) {
-    return std::tuple(rates_->HopsOf(node), rates_->ClassOf(node), node);
+    return std::tuple(rates_->HopsOf(node), rates_->Turn(node), node);
   });
-  for (const NodeId receiver : fed) {
-    const OpenGrant* open = FirstGrant(receiver);
-    if (open == nullptr || open->leaf || open->stripes != table_.Find(receiver)->fed()) continue;
-    if (table_.Find(receiver)->superseded()) continue;  // it has not heard of the last move
-    if (rules_.now - open->since < rules_.unequal->keeps) continue;
-    const bool comes_in = !rates_->SameSite(receiver, open->source) && IsFedWithin(receiver);
-    if (!comes_in && !rates_->MayBeWorthAMove(receiver)) continue;
-    const std::optional<Choice> better = FindWidest(receiver, open->stripes);
-    if (!better || better->source == open->source) continue;
-    if (!comes_in && !rates_->IsWorthAMove(receiver, better->source)) continue;
-    if (Move(receiver, *better, MoveReason::kFaster)) rates_->Serve(better->source, receiver);
+  for (const NodeId receiver : fed) ImproveOne(receiver);
+}
+
+bool SourceSelector::MayLeave(NodeId receiver, const OpenGrant& open) const {
+  const Copy& copy = *table_.Find(receiver);
+  if (open.leaf || open.stripes != copy.fed()) return false;
+  if (copy.superseded()) return false;  // it has not heard of the last move
+  return rules_.now - open.since >= rules_.unequal->keeps;
+}
+
+void SourceSelector::ImproveOne(NodeId receiver) {
+  const OpenGrant* open = FirstGrant(receiver);
+  if (open == nullptr || !MayLeave(receiver, *open)) return;
+  Trials& trials = rules_.unequal->samples.trials;
+  if (trials.IsTried(receiver, FirstGrantId(receiver))) return EndTrial(receiver, *open);
+  if (GiveWay(receiver, *open)) return;
+  const bool comes_in = !rates_->SameSite(receiver, open->source) && IsFedWithin(receiver);
+  if (!comes_in && trials.Stays(receiver, rules_.now)) return;
+  if (!comes_in && !rates_->MayBeWorthAMove(receiver)) return;
+  const std::optional<Choice> better = FindWidest(receiver, open->stripes);
+  const NodeId former = open->source;
+  if (!better || better->source == former) return;
+  if (!comes_in && !rates_->IsWorthAMove(receiver, better->source)) return;
+  const double seen = rates_->SeenAt(receiver);
+  if (!Move(receiver, *better, MoveReason::kFaster)) return;
+  rates_->Serve(better->source, receiver);
+  if (!comes_in && seen > 0) trials.Begin(receiver, FirstGrantId(receiver), former, seen);
+}
+
+bool SourceSelector::GiveWay(NodeId receiver, const OpenGrant& open) {
+  const StripeMask need = open.stripes;
+  for (const NodeId behind : rates_->GivesWayTo(receiver)) {
+    if (!HasRoom(behind, need) || !MayFeed(receiver, behind, need)) continue;
+    if (!Move(receiver, {behind, need}, MoveReason::kSlow)) continue;
+    rates_->Serve(behind, receiver);
+    return true;
   }
+  return false;
+}
+
+void SourceSelector::EndTrial(NodeId receiver, const OpenGrant& open) {
+  const double gets = rates_->SeenAt(receiver);
+  if (gets == 0) return;
+  const NodeId former = rules_.unequal->samples.trials.End(receiver, gets, rules_.now);
+  if (table_.Find(former) == nullptr || !HasRoom(former, open.stripes)) return;
+  Dependents dependents(table_, receiver, open.stripes);
+  if (dependents.Include(former) || !MayFeed(receiver, former, open.stripes)) return;
+  if (Move(receiver, {former, open.stripes}, MoveReason::kFaster)) rates_->Serve(former, receiver);
 }
 
 }  // namespace hoplite::planner

@@ -136,6 +136,7 @@ struct Progress {
   std::uint64_t bytes_per_second = 0;  // measured rate of the node's link, 0 = no sample yet
   Duration starved_for{0};             // 0 = bytes are flowing
   Duration round_trip{0};              // measured, to a peer and back; 0 = no sample yet
+  Time at{};                           // when it had these marks, by its own clock; none: not told
 };
 
 struct Delete {

@@ -146,6 +146,14 @@ Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field
   return std::chrono::microseconds(microseconds);
 }
 
+Result<Time> ReadTime(std::uint64_t microseconds, std::string_view field) {
+  constexpr std::chrono::microseconds kLatest = std::chrono::hours(24 * 365 * 100);
+  if (microseconds > static_cast<std::uint64_t>(kLatest.count())) {
+    return Bad(field, "is later than a hundred years");
+  }
+  return Time{std::chrono::microseconds(microseconds)};
+}
+
 Result<ErrorCode> ReadErrorCode(std::uint32_t code) {
   return ReadEnum(code, ErrorCode::kInvalidArgument, kLastErrorCode, "code");
 }

@@ -59,6 +59,8 @@ protocol::StoreUsage ReadUsage(const v1::StoreUsage& usage);
 Result<protocol::NodeInfo> ReadNode(const v1::NodeInfo& node, std::string_view field);
 // At most a year, so that sums with it stay in range.
 Result<Duration> ReadDuration(std::uint64_t microseconds, std::string_view field);
+// Of a clock that another process has.
+Result<Time> ReadTime(std::uint64_t microseconds, std::string_view field);
 Result<ErrorCode> ReadErrorCode(std::uint32_t code);
 // Enums whose values are consecutive.
 template <typename Enum>

@@ -85,6 +85,7 @@ void Write(const protocol::Progress& event, v1::NodeEvent& to) {
   body.set_bytes_per_second(event.bytes_per_second);
   body.set_starved_us(Microseconds(event.starved_for));
   body.set_round_trip_us(Microseconds(event.round_trip));
+  body.set_at_us(Microseconds(event.at.time_since_epoch()));
 }
 void Write(const protocol::Delete&, v1::NodeEvent& to) { to.mutable_delete_(); }
 void Write(const protocol::EvictAsk& event, v1::NodeEvent& to) {
@@ -197,6 +198,7 @@ Result<NodeEvent> Read(const EventSubject& of, const v1::Progress& body) {
   event.bytes_per_second = body.bytes_per_second();
   TRY_ASSIGN(event.starved_for, ReadDuration(body.starved_us(), "starved_us"));
   TRY_ASSIGN(event.round_trip, ReadDuration(body.round_trip_us(), "round_trip_us"));
+  TRY_ASSIGN(event.at, ReadTime(body.at_us(), "at_us"));
   return event;
 }
 

@@ -37,6 +37,8 @@ class Changer {
       Leaf([&] { value += std::chrono::nanoseconds(1); });
     } else if constexpr (std::is_same_v<T, std::string>) {
       Leaf([&] { value += 'x'; });
+    } else if constexpr (std::is_same_v<T, Time>) {
+      Leaf([&] { value += Duration{1}; });
     } else if constexpr (std::is_same_v<T, ObjectId>) {
       Leaf([&] { value = ObjectId::FromName("another"); });
     } else if constexpr (std::is_same_v<T, StripeMarks>) {

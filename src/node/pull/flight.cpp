@@ -261,7 +261,7 @@ void Flight::ReportProgress(const StripeMarks& marks) {
 void Flight::TellProgress(const StripeMarks& marks, Duration starved) const {
   context_.directory.Send(protocol::Progress{entry_->object, copy_->version(), marks,
                                              data_plane_.credit().bytes_per_second(), starved,
-                                             data_plane_.round_trips().nearest()});
+                                             data_plane_.round_trips().nearest(), Now()});
 }
 
 void Flight::Complete() {

@@ -17,21 +17,22 @@ class Failures : public Scenario {
   // So many bytes of it have come, and so many a second come of all objects together.
   void Has(const std::string& node, std::uint32_t bytes, std::uint64_t rate) {
     Say(node, protocol::Progress{object_, VersionAt(node), Marks(bytes / layout_.block_bytes), rate,
-                                 Duration{0}});
+                                 Duration{0}, Duration{0}, now_});
   }
   // R2 gets 32 MB/s of it while R1 has enough; R1, whose source has all, gets 1.5 MB/s.
   void LittleComesToR1(std::uint64_t in_all) {
     layout_ = Layout::For(256 << 20, 1);
     Line();
+    After(milliseconds(1));
     Has("R1", 20'000'000, in_all);
     Has("R2", 200'000, 32'000'000);
     After(milliseconds(30));
     Has("R1", 20'300'000, in_all);
     Has("R2", 600'000, 32'000'000);
-    After(milliseconds(200));
+    After(milliseconds(300));
     Has("R2", 7'000'000, 32'000'000);
     Has("R1", 20'600'000, in_all);
-    After(milliseconds(200));
+    After(milliseconds(300));
     Has("R2", 13'400'000, 32'000'000);
     Has("R1", 20'900'000, in_all);
   }

@@ -69,7 +69,11 @@ class Roots : public ::testing::Test {
     for (std::uint32_t each = 1; each <= members_; ++each) Want(Node(each));
   }
   void Has(NodeId node, const StripeMarks& marks, Duration starved = Duration{0}) {
-    transfers_.On(node, protocol::Progress{id_, record().version, marks, 0, starved});
+    transfers_.On(node, protocol::Progress{.object = id_,
+                                           .version = record().version,
+                                           .marks = marks,
+                                           .starved_for = starved,
+                                           .at = books_.clock.now()});
   }
   void Close(NodeId node, GrantId grant, Outcome outcome, Failure failure = Failure::kNone) {
     const StripeMarks marks = At(node).marks;

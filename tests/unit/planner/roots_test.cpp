@@ -283,9 +283,9 @@ class SlowReader : public RootsAndReaders {
 
   // The node gets a block of each stripe in 300 ms, though its source has more.
   void GetLittle(NodeId slow) {
-    for (std::uint32_t blocks = 0; blocks < 3; ++blocks) {
+    for (std::uint32_t blocks = 0; blocks < 4; ++blocks) {
       Has(slow, StripeMarks(kStripes, blocks));
-      if (blocks < 2) Plan(milliseconds(300));
+      if (blocks < 3) Plan(milliseconds(300));
     }
   }
 };
@@ -294,14 +294,14 @@ INSTANTIATE_TEST_SUITE_P(Members, SlowReader, ::testing::Values(2, 4, 8, 16));
 TEST_P(SlowReader, IsPassedInAllGroupsAtOnce) {
   Want(kFaster);
   Plan(seconds(10));
-  books_.nodes.NoteCarried(kFaster, 1e9, Time{});
+  books_.nodes.NoteShown(kFaster, 1e9);
   Has(kFirst, StripeMarks(kStripes, 60));
   GetLittle(kLast);
   ASSERT_THAT(Plan(), SizeIs(1));
   EXPECT_EQ(FeedsOf(kFaster), (Feeds{{kFirst, layout_.all_stripes()}}));
   EXPECT_EQ(FeedsOf(kLast), (Feeds{{kFirst, layout_.all_stripes()}}));
-  StripeMarks more(kStripes, 2);
-  more[0] = 3;  // in the object's order that is next
+  StripeMarks more(kStripes, 3);
+  more[0] = 4;  // in the object's order that is next
   Has(kFaster, more);
   ASSERT_THAT(Plan(), SizeIs(1));
   EXPECT_EQ(FeedsOf(kLast), (Feeds{{kFaster, layout_.all_stripes()}})) << "it is ahead";
@@ -309,7 +309,7 @@ TEST_P(SlowReader, IsPassedInAllGroupsAtOnce) {
 
 // Each of its sources may be the slow one.
 TEST_P(SlowReader, WithSeveralSourcesIsNotJudged) {
-  books_.nodes.NoteCarried(kLast, 1e9, Time{});
+  books_.nodes.NoteShown(kLast, 1e9);
   GetLittle(kFirst);
   EXPECT_THAT(Plan(), IsEmpty());
 }

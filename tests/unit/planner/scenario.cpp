@@ -135,7 +135,8 @@ Scenario& Scenario::CancelWant(const std::string& node) {
   return Say(node, protocol::CancelWant{object_, versions_[node]});
 }
 Scenario& Scenario::Progress(const std::string& node, std::uint32_t blocks, Duration starved) {
-  return Say(node, protocol::Progress{object_, versions_[node], Marks(blocks), 0, starved});
+  return Say(node, protocol::Progress{object_, versions_[node], Marks(blocks), 0, starved,
+                                      Duration{0}, now_});
 }
 Scenario& Scenario::Done(const std::string& node) {
   return Close(node, Outcome::kDone, layout_.stripe_block_count(0)).Complete(node);

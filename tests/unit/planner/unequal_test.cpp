@@ -23,7 +23,9 @@ class Unequal : public Scenario {
   }
   // What the node says of the object, in blocks, which is all that comes to it.
   void Has(const std::string& node, std::uint32_t blocks) {
-    Say(node, protocol::Progress{object_, VersionAt(node), Marks(blocks)});
+    Say(node,
+        protocol::Progress{
+            .object = object_, .version = VersionAt(node), .marks = Marks(blocks), .at = now_});
   }
   // R1, whose link is slow, is fed by S, and has so many blocks.
   void SlowOneFirst(std::uint32_t blocks) {
@@ -186,7 +188,7 @@ TEST_F(Unequal, WhoseLinkFellIsLeftByThoseBehindIt) {
   for (const char* node : {"S", "R1", "R2"}) JoinAt(node, "", kFast);
   Put("S").Get("R1").Get("R2");
   ExpectAmong("R2 <- R1");
-  for (std::uint32_t look = 1; look <= 6; ++look) {
+  for (std::uint32_t look = 1; look <= 8; ++look) {
     After(milliseconds(110));
     Has("R1", look);
     Has("R2", look);
