@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t kMaxNodes = 1'000'000;
 constexpr std::uint32_t kMaxRounds = 1'000;
+constexpr std::uint32_t kMostUnfairNodes = 256;
 
 Result<void> Bad(std::string_view what) {
   return std::unexpected(Error(ErrorCode::kInvalidArgument, fmt::format("simulation: {}", what)));
@@ -94,6 +95,9 @@ Result<void> Options::Validate() const {
   if (apart.count() < 0) return Bad("a time must not be negative");
   TRY(ValidateLinks(*this));
   if (!noise.Wrong().empty()) return Bad(noise.Wrong());
+  if (noise.unfair > 1 && nodes > kMostUnfairNodes) {
+    return Bad("unfair needs nodes of at most 256: more unequal shares take minutes to compute");
+  }
   if (reduce) TRY(ValidateReduce(*this));
   return Layout::For(size_bytes, stripes).Validate();
 }

@@ -21,7 +21,7 @@ Stripes StripesOf(const Options& options) {
   // Rates are seen in marks, which stripes side by side raise all at once.
   if (options.links.any()) return Stripes::kInTurns;
   // Side by side, streams that follow each other's rates never come to rest where shares are unequal.
-  if (options.noise.of_links() && options.nodes <= planner::kMostInARing) return Stripes::kInTurns;
+  if (options.noise.of_links()) return Stripes::kInTurns;
   if (!options.reduce || !options.reduce->everyone_reads) return Stripes::kSideBySide;
   const std::size_t members = std::min(PicksOf(options), options.nodes);
   const bool may_be_ring = !options.reduce->two_trees && members <= planner::kMostInARing;

@@ -146,6 +146,7 @@ TEST(Histories, OfManyOnUnequalLinksKeepEveryProperty) {
   for (std::uint32_t i = 0; i < seeds.count; ++i) {
     Options options = DrawUnequal(seeds.first + i);
     options.nodes = 1000;
+    options.noise.unfair = 1;
     options.kills = static_cast<std::uint32_t>((seeds.first + i) % 100);
     const Result<Report> report = RunBroadcast(options);
     ASSERT_TRUE(report) << report.error().ToString();

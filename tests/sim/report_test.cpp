@@ -126,7 +126,9 @@ TEST(Options, BadValuesAreRefusedByName) {
   EXPECT_FALSE(options.Validate());
   options.noise = {.burst_bytes = 100};
   EXPECT_FALSE(options.Validate());
-  options.noise = {.unfair = 0.5};
+  options = {.nodes = 1000, .noise = {.unfair = 2}};
+  EXPECT_FALSE(options.Validate());
+  options = {.noise = {.unfair = 0.5}};
   EXPECT_FALSE(options.Validate());
   EXPECT_TRUE(Options{}.Validate());
 }
