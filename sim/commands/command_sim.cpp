@@ -218,6 +218,26 @@ void AddPlan(CLI::App& command, sim::Options& world) {
   AddSize(command, "--room", world.room_bytes, "that a node holds while it asks");
 }
 
+void AddWithout(CLI::App& command, sim::Without& without) {
+  const auto read = [&without](const CLI::results_t& names) {
+    for (const std::string& name : names) {
+      if (name != "rates") {
+        throw CLI::ValidationError("--without", fmt::format("'{}' is no part: write rates", name));
+      }
+      without.rates = true;
+    }
+    return true;
+  };
+  command
+      .add_option(
+          "--without", read,
+          "parts of the planner that are off; rates: they count where sites differ only (R100)")
+      ->type_name("NAME[,NAME]")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->expected(1, 1 << 10);
+}
+
 // What every collective is simulated with.
 void AddLinks(CLI::App& command, SimArguments& options) {
   sim::Options& world = options.world;
@@ -227,6 +247,7 @@ void AddLinks(CLI::App& command, SimArguments& options) {
   AddDuration(command, "--latency", world.latency, "of each link, as 100us")->required();
   command.add_flag("--unmeasured", world.unmeasured,
                    "shards know nothing of the links before the first reports");
+  AddWithout(command, world.without);
   command.add_option("--seed", world.seed, "the same seed gives the same history")
       ->capture_default_str();
   AddJson(command, options.json);

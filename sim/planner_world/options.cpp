@@ -149,6 +149,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "evictions", options.evictions, unset.evictions);
   AddFlag(command, "joins", options.joins, unset.joins);
   AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
+  if (options.without.rates) command += " --without rates";
   if (options.unmeasured) command += " --unmeasured";
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "forest-from", options.forest_from, unset.forest_from);

@@ -68,6 +68,11 @@ struct ReduceJob {
   Duration put_again{0};          // sources of the dead are put by others after this; 0: never
 };
 
+// Parts of the planner that are switched off, to see what they do.
+struct Without {
+  bool rates = false;  // rates don't count where links differ, only where sites do (R100)
+};
+
 struct Options {
   std::optional<ReduceJob> reduce;
   std::uint32_t nodes = 8;  // the producer and nodes - 1 receivers
@@ -103,6 +108,7 @@ struct Options {
   std::uint32_t joins = 0;          // receivers that fetch others, too, from a random moment on
   std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
+  Without without;
   bool unmeasured = false;           // shards know nothing of the links before the first reports
   std::uint64_t room_bytes = 1_MiB;  // that a node with memory holds while it asks (R63)
   std::uint32_t stripes = 0;         // 0: what the size asks for

@@ -63,6 +63,7 @@ void World::StartDirectory(Duration recovery_window) {
   // Else the id would still be blocked when the object is put again.
   if (options_.rounds > 1) options.tombstone = options_.latency;
   options.forest_from = options_.forest_from;
+  options.rates = !options_.without.rates;
   if (!options_.unmeasured) {
     options.link = {.latency = options_.latency,
                     .overhead = Duration{0},

@@ -96,6 +96,12 @@ TEST(Options, ReplayNamesEveryFieldThatIsNotAtItsDefault) {
             "--latency 100000ns --seed 7 --kill 2 --kill-at 3@5000000ns");
 }
 
+TEST(Options, ReplayNamesWhatIsOff) {
+  Options options;
+  options.without.rates = true;
+  EXPECT_TRUE(ReplayCommand(options).ends_with(" --seed 1 --without rates"));
+}
+
 TEST(Options, ReplayNamesNoise) {
   Options options;
   options.noise.late = milliseconds(20);
