@@ -24,6 +24,8 @@ constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
 // Who gets less of what it wants could take more.
 constexpr double kSatisfied = 0.95;
+// Of its source's link.
+constexpr double kMuch = 0.4;
 // A move costs a moment without bytes, of so many messages: it must save more.
 constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
@@ -223,19 +225,30 @@ bool Rates::Pays(const Node& receiver, double then) const {
   return saves > kSaves + ToSeconds(move_);
 }
 
+bool Rates::HoldsUp(const Node& receiver, const Node& other) const {
+  if (&other == &receiver) return false;
+  const Node& source = *receiver.source;
+  if (receiver.site != source.site) {
+    // Where two share a link from the beginning nobody is shown more. A narrow way leaves enough.
+    return other.site == source.site && receiver.seen >= kMuch * source.sends;
+  }
+  return receiver.slow && kAlike * receiver.wants <= other.wants &&
+         other.comes < kSatisfied * other.wants;
+}
+
 std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
   const Node& receiver = of(receiver_id);
-  if (!receiver.slow || receiver.source == nullptr) return {};
-  const auto is_short = [&](const Node* other) {
-    return other != &receiver && other->comes < kSatisfied * other->wants &&
-           kAlike * receiver.wants <= other->wants;
-  };
-  if (std::ranges::none_of(receiver.source->serves, is_short)) return {};
+  const Node* source = receiver.source;
+  if (source == nullptr) return {};
+  const auto held_up = [&](const Node* other) { return HoldsUp(receiver, *other); };
+  if (std::ranges::none_of(source->serves, held_up)) return {};
   std::vector<const Node*> behind;
+  const double gets = std::min(receiver.comes, receiver.wants);
   for (const Node& node : nodes_) {
-    const bool fits = &node != &receiver && !node.slow && node.needs_source &&
-                      node.site == receiver.site && node.passes() >= receiver.wants;
-    if (fits && IsBehind(node, *receiver.source) && !IsBehind(node, receiver)) {
+    // They have what it leaves them.
+    const double then = std::min(node.wants, node.passes() + receiver.takes);
+    const bool fits = !node.slow && node.needs_source && node.site == source->site && then >= gets;
+    if (fits && IsBehind(node, *source) && &node != &receiver && !IsBehind(node, receiver)) {
       behind.push_back(&node);
     }
   }
@@ -247,9 +260,19 @@ std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
   return ids;
 }
 
-bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes) const {
+// What the receiver takes is the holder's as soon as it leaves a source that both have.
+bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes, NodeId receiver_id) const {
   const Node& holder = of(holder_id);
-  return static_cast<double>(bytes) <= kCatchUpSeconds * std::min(holder.comes, holder.wants);
+  const Node& receiver = of(receiver_id);
+  const bool beside = holder.source != nullptr && holder.source == receiver.source;
+  const double comes = holder.comes + (beside ? receiver.takes : 0);
+  return static_cast<double>(bytes) <= kCatchUpSeconds * std::min(comes, holder.wants);
+}
+
+bool Rates::IsAtHome(NodeId receiver_id) const {
+  const Node& receiver = of(receiver_id);
+  return std::ranges::any_of(
+      nodes_, [&](const Node& node) { return !node.needs_source && node.site == receiver.site; });
 }
 
 bool Rates::IsFedWithin(NodeId receiver_id, const std::function<bool(NodeId)>& reaches) const {

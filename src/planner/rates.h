@@ -70,15 +70,18 @@ class Rates {
   double SeenAt(NodeId receiver) const { return of(receiver).seen; }
   // False: from nobody does it.
   bool MayBeWorthAMove(NodeId receiver) const;
-  // The receiver was seen to be slow, and another one of its source could take more than it gets: those
-  // behind which the slow one does not take of that source's link, the best one first. Else nobody.
+  // The receiver was seen to be slow, or is of another site than its source, and for that another one
+  // there gets less than it could take: those behind which the receiver takes nothing of that source's
+  // link, the best one first. Else nobody.
   std::vector<NodeId> GivesWayTo(NodeId receiver) const;
   // A holder that gets bytes catches up with this lead of a receiver within the time for which it
   // may hold a FETCH.
-  bool CatchesUp(NodeId holder, std::uint64_t bytes) const;
+  bool CatchesUp(NodeId holder, std::uint64_t bytes, NodeId receiver) const;
   // Of those that the receiver can reach, another one of its site has the object; or crosses into the
   // site, gets nothing from it, is no slower and has as much: nobody else crosses (R105).
   bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
+  // Somebody of its site needs no source.
+  bool IsAtHome(NodeId receiver) const;
   bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
   // The holder serves the receiver from now on.
   void Serve(NodeId holder, NodeId receiver);
@@ -111,6 +114,7 @@ class Rates {
   const Node& of(NodeId node) const { return nodes_[IndexOf(node)]; }
   Node& of(NodeId node) { return nodes_[IndexOf(node)]; }
   void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest, Time now);
+  bool HoldsUp(const Node& receiver, const Node& other) const;
   // It gets what the receiver gets, perhaps through others.
   bool IsBehind(const Node& node, const Node& receiver) const;
   void Share(Node& holder, const FlowSamples& samples);

@@ -117,7 +117,7 @@ class SourceSelector {
   }
   Served Serve(NodeId receiver);
   Served ServeLeaf(NodeId receiver);
-  // Whoever waits: those that lost a source, then the faster ones.
+  // Whoever waits: those that lost a source, then those of a site that has all, then the faster ones.
   std::vector<NodeId> FasterFirst() const;
   Served ServeByRate(NodeId receiver);
   // The holder that gives it most.

@@ -12,7 +12,7 @@ namespace hoplite::planner {
 std::vector<NodeId> SourceSelector::FasterFirst() const {
   std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
   std::ranges::sort(keys, {}, [&](const ParkedKey& key) {
-    return std::tuple(key.waits, rates_->Turn(key.node), key);
+    return std::tuple(key.waits, !rates_->IsAtHome(key.node), rates_->Turn(key.node), key);
   });
   std::vector<NodeId> receivers;
   for (const ParkedKey& key : keys) receivers.push_back(key.node);
@@ -63,7 +63,7 @@ bool SourceSelector::MayFeed(NodeId receiver, NodeId source, StripeMask need) co
   for (const std::uint32_t stripe : StripesOf(need)) {
     lead += has[stripe] - std::min(has[stripe], from[stripe]);
   }
-  return rates_->CatchesUp(source, lead * table_.layout().block_bytes) &&
+  return rates_->CatchesUp(source, lead * table_.layout().block_bytes, receiver) &&
          Eligible(receiver, source, need, Ahead::kSoon) == need;
 }
 
@@ -113,6 +113,7 @@ bool SourceSelector::GiveWay(NodeId receiver, const OpenGrant& open) {
     if (!HasRoom(behind, need) || !MayFeed(receiver, behind, need)) continue;
     if (!Move(receiver, {behind, need}, MoveReason::kSlow)) continue;
     rates_->Serve(behind, receiver);
+    rules_.unequal->samples.trials.Settle(receiver, rules_.now);
     return true;
   }
   return false;

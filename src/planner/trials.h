@@ -20,7 +20,11 @@ class Trials {
   void Begin(NodeId receiver, GrantId grant, NodeId former, double before) {
     trials_[receiver] = {grant, former, before, {}};
   }
-  // It went back lately.
+  // It made room for others, and shall not come back at once.
+  void Settle(NodeId receiver, Time now) {
+    trials_[receiver].stays_until = now + std::chrono::seconds(1);
+  }
+  // It made room, or went back, lately.
   bool Stays(NodeId receiver, Time now) const {
     const auto trial = trials_.find(receiver);
     return trial != trials_.end() && now < trial->second.stays_until;

@@ -127,6 +127,20 @@ TEST(UnequalLinks, OneStreamEntersASite) {
   EXPECT_LT(Worst(options, kWhole), 1.3 * WaySeconds(options));
 }
 
+// The first one at home and the one that crosses would share the source's link: 2.0.
+TEST(UnequalLinks, ALineGoesThroughItsSourcesSiteFirst) {
+  Options options = TwoSites(8);
+  options.size_bytes = 64_MiB;
+  options.latency = std::chrono::microseconds(100);
+  options.links.between_per_second = 400 * kMbit;
+  options.spread = {};
+  EXPECT_LT(Worst(options, kStretch), 1.02);
+  options.spread = milliseconds(2);
+  EXPECT_LT(Worst(options, kStretch), 1.15);
+  options.links.sites = 4;
+  EXPECT_LT(Worst(options, kStretch), 1.4);
+}
+
 // So many receivers would form a forest.
 TEST(UnequalLinks, TheWayToManyOfAnotherSiteIsUsedOnce) {
   for (const std::uint64_t size : {1_MiB, 4_MiB}) {
