@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from hoplite import _core
+from hoplite._callbacks import Callbacks
 from hoplite._waiting import Request
 
 T = TypeVar("T")
@@ -31,11 +32,18 @@ class Asked(Future[Any]):
         return f"<Future of {self._what}: {'done' if error is None else repr(error)}>"
 
 
+# Seconds until the next future is settled although a callback of the one before is still running.
+PATIENCE = 0.01
+
+
 class Futures:
-    """The requests of one client that have a future. One thread serves them all; it ends when none
-    is under way, and a next one begins with the next request. Thread-safe."""
+    """The requests of one client that have a future. One thread waits for them all; it ends when
+    none is under way, and a next one begins with the next request. Other threads settle them, since
+    what hangs on a future, and what a value is unpickled by, may wait for another one.
+    Thread-safe."""
 
     def __init__(self) -> None:
+        self._callbacks = Callbacks("hoplite-callbacks", PATIENCE)
         self._lock = threading.Lock()
         self._arrivals: _core.Arrivals | None = None
         self._numbers = itertools.count()
@@ -72,10 +80,7 @@ class Futures:
             select.select([arrivals.descriptor], [], [])
             for number in arrivals.take():
                 with self._lock:
-                    settle = self._under_way[number]
-                settle()
-                with self._lock:
-                    del self._under_way[number]
+                    self._callbacks.run(self._under_way.pop(number))
                     if not self._under_way:
                         self._arrivals = None
                         return

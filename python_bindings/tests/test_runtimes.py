@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import itertools
 import re
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import hoplite
@@ -35,6 +38,27 @@ def test_a_future_has_the_error_and_cancels_its_request(here: Client) -> None:
     with pytest.raises(concurrent.futures.CancelledError):
         given_up.result(20.0)
     here.put_future(b"x", timeout=20.0).result(20.0)  # the thread goes on
+
+
+def test_callbacks_may_wait_for_other_futures(here: Client) -> None:
+    """Each for the next one of its client, which comes later."""
+    ids = [ObjectId.random() for _ in range(4)]
+    gets = [here.get_future(id, timeout=20.0) for id in ids]
+    heard: list[Any] = []
+
+    def wait_for(other: Any) -> Callable[[Any], None]:
+        return lambda _: heard.append(other.result(10.0))
+
+    for one, other in itertools.pairwise(gets):
+        one.add_done_callback(wait_for(other))
+    for number, id in enumerate(ids):
+        here.put(np.full(10, number), id=id, timeout=20.0)
+    concurrent.futures.wait(gets, timeout=20.0)
+    deadline = time.monotonic() + 20.0
+    while len(heard) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert sorted(value[0] for value in heard) == [1, 2, 3]
+    here.delete(ids)
 
 
 def test_a_subscription_tells_of_copies(here: Client, there: Client) -> None:

@@ -32,7 +32,7 @@ def three(nodes: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
     "case",
     [
         *("reductions", "movements", "splits", "layouts", "objects", "later", "messages"),
-        *("coalesced", "functions", "subgroups", "again"),
+        *("coalesced", "functions", "subgroups", "again", "callbacks_that_wait"),
     ],
 )
 def test_every_rank_gets_what_it_should(three: list[Rank], case: str) -> None:

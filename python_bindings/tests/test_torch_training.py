@@ -24,7 +24,7 @@ def two(cluster: LocalCluster, tmp_path: Path) -> Iterator[list[Rank]]:
 
 
 def test_losses_are_those_of_gloo(two: list[Rank]) -> None:
-    for case in ("data_parallel", "sharded"):
+    for case in ("data_parallel", "sharded", "power_sgd"):
         for losses in run(two, case):
             assert losses["hoplite"] == pytest.approx(losses["gloo"], abs=1e-5)
     for losses in run(two, "data_parallel"):

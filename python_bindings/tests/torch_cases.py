@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch import Tensor, nn
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 from torch.distributed.device_mesh import DeviceMesh
 
 OP = dist.ReduceOp
@@ -192,6 +193,22 @@ def later() -> None:
     same(doubled.wait(), total(LARGE) * 2)
     opened = dist.barrier(group=group(), async_op=True)
     opened.wait(datetime.timedelta(seconds=30))
+
+
+def callbacks_that_wait() -> None:
+    """What hangs on an operation's future begins other ones, and waits for them in each way."""
+
+    def twice_more(future: Any) -> Any:
+        dist.all_reduce(numbers(me(), LARGE), group=group())
+        again = future.value()[0].clone()
+        under_way = dist.all_reduce(again, group=group(), async_op=True)
+        return under_way.get_future().wait()[0]
+
+    first = dist.all_reduce(numbers(me(), LARGE), group=group(), async_op=True)
+    second = dist.all_reduce(numbers(me()), group=group(), async_op=True)
+    first.wait()
+    summed = second.get_future().then(twice_more).then(lambda future: future.value() * 2)
+    same(summed.wait(), total() * size() * 2)
 
 
 def messages() -> None:
@@ -475,6 +492,17 @@ def data_parallel() -> dict[str, float]:
         outs = [torch.zeros_like(mine) for _ in range(size())]
         dist.all_gather(outs, mine)
         assert all(torch.equal(one, mine) for one in outs)
+    return losses
+
+
+def power_sgd() -> dict[str, float]:
+    """PyTorch's own hook, whose callbacks begin collectives and wait for them."""
+    losses = {}
+    for name, ranks in (("gloo", dist.group.WORLD), ("hoplite", group())):
+        model = nn.parallel.DistributedDataParallel(_model(), process_group=ranks)
+        state = powerSGD_hook.PowerSGDState(ranks, 2, start_powerSGD_iter=2)
+        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+        losses[name] = _trained(model, 10)
     return losses
 
 

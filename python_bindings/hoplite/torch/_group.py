@@ -17,6 +17,7 @@ from typing import Any
 import torch.distributed as dist
 
 from hoplite import _client
+from hoplite._callbacks import Callbacks
 from hoplite._core import ObjectId
 from hoplite.errors import HopliteError
 from hoplite.torch import _cluster
@@ -75,7 +76,8 @@ class Group(Calls):
             self._client, self._members, names, errors, self._rank, self._size
         )
         self._lock = threading.Lock()
-        self._lanes: defaultdict[Any, Lane] = defaultdict(Lane)
+        self._callbacks = callbacks = Callbacks("hoplite-callbacks", patience=0.0)
+        self._lanes: defaultdict[Any, Lane] = defaultdict(lambda: Lane(callbacks))
         self._members.enter(self._seconds, self._client.close)
 
     # --- what torch asks about it
@@ -130,6 +132,7 @@ class Group(Calls):
         _leaving[:] = [one for one in _leaving if one.is_alive()]
         _leaving.append(leaving)
         _leaving.extend(lane.thread for lane in self._close_lanes() if lane.thread is not None)
+        _leaving.extend(self._callbacks.threads.copy())
 
     def abort(self) -> None:
         """What is under way ends with an error, here and at the others."""
@@ -143,6 +146,7 @@ class Group(Calls):
             lanes = list(self._lanes.values())
         for lane in lanes:
             lane.close()
+        self._callbacks.close()
         return lanes
 
     def _leave(self, seconds: float) -> None:

@@ -12,6 +12,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from hoplite._callbacks import Callbacks
+
 
 class Work(dist.Work):
     """One operation of a rank, under way or done.
@@ -26,19 +28,24 @@ class Work(dist.Work):
         self._done = threading.Event()
         self._error: BaseException | None = None
         self._source = -1
-        self._settled: Any = torch.futures.Future()
-        self._future = self._settled.then(self._value)
+        self._lock = threading.Lock()
+        self._settled: Any = None  # while nobody has asked for a future
+        self._future: Any = None
 
-    def run(self) -> None:
-        """On a thread of the group."""
+    def run(self, callbacks: Callbacks) -> None:
+        """On a thread of the group. What hangs on the future runs on another one: it may wait for
+        an operation of this thread."""
         try:
             source = self._run()
             self._source = -1 if source is None else source
         except BaseException as error:  # whatever it is, the caller gets it
             self._error = error
         del self._run  # and with it what only the operation needed
-        self._done.set()
-        self._settled.set_result(self._result)
+        with self._lock:
+            self._done.set()
+            asked = self._settled is not None
+        if asked:
+            callbacks.run(self._settle)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """DistBackendError: a rank has died, or did not come in time; or the operation's error."""
@@ -50,7 +57,13 @@ class Work(dist.Work):
         return True
 
     def get_future(self) -> Any:
-        return self._future
+        with self._lock:
+            if self._settled is None:
+                self._settled = torch.futures.Future()
+                self._future = self._settled.then(self._value)
+                if self._done.is_set():
+                    self._settle()
+            return self._future
 
     getFuture = get_future
 
@@ -75,6 +88,9 @@ class Work(dist.Work):
 
     _source_rank = source_rank
 
+    def _settle(self) -> None:
+        self._settled.set_result(self._result)
+
     def _value(self, settled: Any) -> Any:
         if self._error is not None:
             raise self._error
@@ -85,7 +101,8 @@ class Lane:
     """Runs operations one after another: on a thread of its own, or on the caller's, who waits for
     it anyway, if it has nothing else to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
         self._lock, self._running = threading.Lock(), threading.Lock()
         self._begun = 0  # and not done
         self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -118,6 +135,6 @@ class Lane:
 
     def _run(self, work: Work) -> None:
         with self._running:
-            work.run()
+            work.run(self._callbacks)
         with self._lock:
             self._begun -= 1
