@@ -197,6 +197,14 @@ def test_a_node_that_dies_is_started_again(client: Any) -> None:
     assert used(client, sender, total, x) == SUM == used(client, receiver, total, x)
 
 
+def test_arrays_are_folded_when_their_node_was_started_again(client: Any) -> None:
+    first, second, _ = addresses(client)
+    sources = [made(client, one, numbers) for one in (first, second)]
+    assert np.sum(hoplite.dask.reduce(client, sources).result(timeout=SECONDS)) == 2 * SUM
+    os.kill(program(f"--socket={dask_cluster.socket(client)}"), signal.SIGKILL)
+    assert np.sum(hoplite.dask.reduce(client, sources).result(timeout=SECONDS)) == 2 * SUM
+
+
 def test_a_directory_that_dies_comes_back(client: Any) -> None:
     sender, receiver, other = addresses(client)
     x = made(client, sender, numbers)

@@ -10,6 +10,7 @@ import hoplite
 import numpy as np
 import pytest
 from ray_cluster import HERE, THERE, objects, ray, remote, wait_until
+from test_ray_failures import kill_the_node_there
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 hoplite.ray.setup()
@@ -165,6 +166,21 @@ def test_a_rank_that_dies_ends_the_waiting(two_hosts: Any) -> None:
     with pytest.raises(hoplite.PeerLostError, match="rank 2 has died"):
         ray.get(members[0].allreduce.remote("dies"), timeout=20)
     ray.get([one.destroy.remote("dies") for one in members[:2]], timeout=20)
+
+
+def test_a_rank_whose_node_is_lost_ends_the_group(two_hosts: Any) -> None:
+    """Those beside the node hear why, the other one hears of them; a new group works."""
+    members = some_members()
+    ray.get([one.init.remote("node lost") for one in members])
+    assert ray.get([one.allreduce.remote("node lost") for one in members]) == [3.0] * RANKS
+    kill_the_node_there()
+    said = "lost its node", "rank [02] has died", "lost its node"
+    for one, why in zip(members, said, strict=True):
+        with pytest.raises(hoplite.PeerLostError, match=why):
+            ray.get(one.allreduce.remote("node lost"), timeout=30)
+    ray.get([one.destroy.remote("node lost") for one in members], timeout=20)
+    ray.get([one.init.remote("after it") for one in members], timeout=60)
+    assert ray.get([one.allreduce.remote("after it") for one in members]) == [3.0] * RANKS
 
 
 def test_a_rank_that_is_missing(members: Any) -> None:

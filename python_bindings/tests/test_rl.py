@@ -4,9 +4,11 @@ module imports besides, and all of vLLM (0.33.0), is replaced by stubs of the sa
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import importlib.util
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from unittest import mock
 import hoplite
 import pytest
 from hoplite import LocalCluster
+from hoplite.rl import _weights
 
 torch = pytest.importorskip("torch")
 
@@ -144,6 +147,60 @@ def test_nemo_gives_every_rollout_worker_the_weights(cluster: LocalCluster) -> N
         for got in asyncio.run(refit(value)):
             assert [len(batch) for batch in got] == [1, 1, 1]
             assert is_of(value, dict(pair for batch in got for pair in batch))
+
+
+# --- nodes that are started again
+
+
+async def synced(syncs: list[_weights.Sync], value: float, during: Any = None) -> list[Any]:
+    """One update: the first one publishes, the others receive. `during` is called when all have
+    begun it."""
+
+    async def received(sync: _weights.Sync) -> dict[str, Any]:
+        names = [one async for one in sync.receive()]
+        assert len(names) == 3, "each tensor comes once"
+        return dict(names)
+
+    said = [sync.prepare() for sync in syncs]
+    for index, sync in enumerate(syncs):
+        sync.begin(index == 0, said)
+    receiving = [asyncio.ensure_future(received(sync)) for sync in syncs[1:]]
+    if during is not None:
+        await asyncio.sleep(0.2)
+        await asyncio.to_thread(during)
+    await syncs[0].send(layers_of(value))
+    return list(await asyncio.gather(*receiving))
+
+
+def test_updates_go_on_when_nodes_are_started_again() -> None:
+    """Between two updates and in one, those of the trainer, of the rollout workers, and both."""
+    with LocalCluster(nodes=2, memory="64MiB") as cluster:
+        syncs = [_weights.Sync("restarts", cluster.socket(min(n, 1)), 30.0) for n in range(3)]
+
+        def soon(node: int) -> None:
+            cluster.kill(node)
+            threading.Timer(0.5, cluster.restart, [node]).start()
+
+        assert all(is_of(1.0, got) for got in asyncio.run(synced(syncs, 1.0)))
+        for value, nodes in ((2.0, (0,)), (3.0, (1,)), (4.0, (0, 1))):
+            for node in nodes:
+                cluster.restart(node)
+            assert all(is_of(value, got) for got in asyncio.run(synced(syncs, value)))
+        for value, node in ((5.0, 0), (6.0, 1)):
+            got = asyncio.run(synced(syncs, value, functools.partial(soon, node)))
+            assert all(is_of(value, one) for one in got)
+
+
+def test_a_node_that_stays_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_weights, "BACK_IN", 0.3)
+    with LocalCluster(nodes=1, memory="64MiB") as cluster:
+        sync = _weights.Sync("away", cluster.socket(0), 5.0)
+        assert sync.prepare() == {"version": 1}
+        cluster.kill(0)
+        with pytest.raises(hoplite.UnavailableError, match=r"is not back within 0\.3 s; start it"):
+            sync.prepare()
+        cluster.restart(0)
+        assert sync.prepare() == {"version": 1}
 
 
 # --- vLLM

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -104,10 +106,24 @@ def test_ranks_start_what_their_host_lacks(tmp_path: Path) -> None:
     torch_ranks.until(lambda: not processes(cluster), "its processes have ended")
 
 
-def processes(cluster: str) -> list[str]:
+def test_ranks_start_again_what_has_died(tmp_path: Path) -> None:
+    """The groups of that node are over; the next group has another one."""
+    with torch_ranks.ranks(2, tmp_path, None) as ranks:
+        run(ranks, "large_allreduce")
+        (cluster,) = set(run(ranks, "cluster"))
+        for line in processes(cluster, "pid,args"):
+            os.kill(int(line.split()[0]), signal.SIGKILL)
+        for rank in ranks:
+            rank.tell("barrier")
+        for rank in ranks:
+            assert "this rank has lost its node" in raised(rank)
+        run(ranks, "in_a_new_group")
+
+
+def processes(cluster: str, shown: str = "args") -> list[str]:
     """Of that cluster, the oldest first: their programs."""
     listed = subprocess.run(
-        ["ps", "-wweo", "args", "--sort=start_time"], capture_output=True, text=True, check=True
+        ["ps", "-wweo", shown, "--sort=start_time"], capture_output=True, text=True, check=True
     )
     return [line for line in listed.stdout.splitlines() if f"--cluster={cluster}" in line]
 

@@ -93,3 +93,26 @@ def test_ranks_find_each_other(cluster: LocalCluster) -> None:
     for rank in ranks:
         said, _ = rank.communicate(timeout=90)
         assert (rank.returncode, said) == (0, "3.0 [0, 1]\n")
+
+
+def test_it_goes_on_when_its_node_was_started_again() -> None:
+    """What a process at another node has used is still there; a wait goes on."""
+    with (
+        LocalCluster(nodes=2, memory="32MiB") as cluster,
+        cluster.connect(0) as one,
+        cluster.connect(1) as other,
+    ):
+        mine, theirs = (hoplite_torch.Store(client, "restarts") for client in (one, other))
+        mine.set("a", "1")
+        assert (theirs.get("a"), theirs.add("n", 1)) == (b"1", 1)
+        cluster.restart(0)
+        assert (mine.get("a"), mine.add("n", 1), mine.check(["a"])) == (b"1", 2, True)
+        cluster.restart(0)
+        mine.set("a", "2")
+        assert theirs.get("a") == b"2"
+        waiting = threading.Thread(target=mine.wait, args=(["late"], timedelta(seconds=30)))
+        waiting.start()
+        cluster.restart(0)
+        theirs.set("late", "x")
+        waiting.join(30)
+        assert not waiting.is_alive() and mine.get("late") == b"x"

@@ -107,3 +107,20 @@ def test_without_torchft_the_error_says_what_to_install() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert "hoplite.torchft needs torchft: pip install 'torchft==0.2.0'" in ended.stderr
+
+
+def test_transports_go_on_when_nodes_are_started_again() -> None:
+    with (
+        LocalCluster(nodes=2, memory="32MiB") as cluster,
+        cluster.connect(0) as one,
+        cluster.connect(1) as other,
+    ):
+        donor: Any = HopliteTransport(one)
+        joiner: Any = HopliteTransport(other)
+        for step, node in enumerate((0, 1, 0), 1):
+            donor.send_checkpoint([1], step, state(step), SOON)
+            got = joiner.recv_checkpoint(0, donor.metadata(), step, SOON)
+            assert (got["model"]["w"] == step).all()
+            cluster.restart(node)
+        donor.send_checkpoint([1], 3, state(3), SOON)  # again: it is lost
+        assert joiner.recv_checkpoint(0, donor.metadata(), 3, SOON)["steps"] == [3, "text"]

@@ -417,8 +417,8 @@ def joined() -> None:
 
 def cluster() -> str:
     """The name of the one that the ranks have started."""
-    (place,) = hoplite.torch._cluster._joined
-    return place.cluster
+    (joined,) = hoplite.torch._cluster._joined
+    return joined.place.cluster
 
 
 def large_allreduce() -> None:
@@ -435,6 +435,12 @@ def barrier() -> None:
 
 def receive() -> None:
     dist.recv(torch.ones(4), size() - 1, group=group())
+
+
+def in_a_new_group() -> None:
+    tensor = numbers(me())
+    dist.all_reduce(tensor, group=dist.new_group(backend="hoplite"))
+    same(tensor, total())
 
 
 def send_and_reduce() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +27,9 @@ from hoplite.errors import (
     UnavailableError,
 )
 
-# When workers die in the middle of it.
-ATTEMPTS = 4
+# When workers or nodes die in the middle of it; seconds after the first one, twice as many after
+# each further one: a node is started again in less.
+ATTEMPTS, AGAIN_IN = 4, 0.5
 # Seconds before a worker is asked again that has too many readers.
 PAUSE = 0.1
 
@@ -66,9 +68,11 @@ def fold(work: Work) -> Any:
         for left in reversed(range(ATTEMPTS)):
             try:
                 return sync(worker.loop, _fold, worker, _first(client, work), work)
-            except (OSError, ObjectDeletedError):  # Dask makes the sources again
+            # Dask makes the sources again; a node that is away looks like one that is full.
+            except (OSError, ObjectDeletedError, ResourceExhaustedError):
                 if not left:
                     raise
+                time.sleep(AGAIN_IN * 2 ** (ATTEMPTS - 1 - left))
     raise AssertionError("it has returned or raised")
 
 
@@ -163,6 +167,10 @@ async def _ask(share: Share, worker: Any, address: str, keys: list[Any]) -> dict
                 continue
             data = answer["data"]
             await comm.write("OK")
+            plain = [key for key, value in data.items() if not isinstance(value, Serialized)]
+            if plain:  # this worker's node is away
+                data = {key: value for key, value in data.items() if key not in plain}
+                raise _not_put(plain[0])
             gone = [key for key in keys if key not in data]
             if gone:
                 raise UnavailableError(f"hoplite.dask.reduce: {address} has no {gone[0]} any more")
@@ -187,11 +195,15 @@ def _source(key: Any, value: Serialized) -> Source:
     if 0 in stated["shape"]:
         raise InvalidArgumentError(f"hoplite.dask.reduce: {key} has no elements")
     if not objects:
-        raise ResourceExhaustedError(
-            f"hoplite.dask.reduce: {key} could not be put: its host's node has no room, or is away"
-        )
+        raise _not_put(key)
     _, id, nbytes = objects[0]
     return Source(key, header, id, nbytes)
+
+
+def _not_put(key: Any) -> ResourceExhaustedError:
+    return ResourceExhaustedError(
+        f"hoplite.dask.reduce: {key} could not be put: its host's node has no room, or is away"
+    )
 
 
 def _require_alike(sources: list[Source]) -> None:

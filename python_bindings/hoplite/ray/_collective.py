@@ -24,6 +24,7 @@ from hoplite.errors import (
     ObjectDeletedError,
     PeerLostError,
     TimeoutError,
+    UnavailableError,
 )
 from hoplite.ray import _job
 
@@ -57,7 +58,7 @@ class Group(BaseGroup):
         self._steps, self._messages = 0, Counter[tuple[int, int]]()
         self._kept: list[ObjectId] = []
         self._broadcasts = 0
-        self._dead, self._died = -1, threading.Event()
+        self._why, self._over = "", threading.Event()
         self._join()
         threading.Thread(target=self._watch, name="hoplite-group", daemon=True).start()
 
@@ -207,14 +208,14 @@ class Group(BaseGroup):
 
     @contextlib.contextmanager
     def _giving_up(self) -> Iterator[None]:
-        """PeerLostError: a rank has died, meanwhile or before."""
+        """PeerLostError: a rank has died, or this one has lost its node, meanwhile or before."""
         try:
             yield
-        except (CancelledError, ObjectDeletedError):
+        except (CancelledError, ObjectDeletedError, UnavailableError):
             # Others may have heard of it first, and deleted what they put.
-            if not self._died.wait(HEARS_IN):
+            if not self._over.wait(HEARS_IN):
                 raise
-            raise PeerLostError(f"group {self.group_name!r}: rank {self._dead} has died") from None
+            raise PeerLostError(f"group {self.group_name!r}: {self._why}") from None
 
     def _all_have_begun(self, mine: list[ObjectId]) -> None:
         """This operation: nobody reads what was put for those before it."""
@@ -225,14 +226,18 @@ class Group(BaseGroup):
         """Its own thread: until the group ends."""
         others = {id: rank for rank, id in enumerate(self._of_all("here"))}
         del others[self._id("here", self.rank)]
-        with contextlib.suppress(HopliteError):
-            while others and not self._died.is_set():
+        try:
+            while others and not self._why:
                 for id in self._life.wait_gone(list(others)):
                     rank = others.pop(id)
                     if not self._has_left(rank):
-                        self._dead = rank
-                        self._died.set()
-        if self._died.is_set():
+                        self._why = f"rank {rank} has died"
+        except CancelledError:  # the group has ended here
+            return
+        except HopliteError as error:
+            self._why = f"this rank has lost its node, make a new group: {error}"
+        if self._why:
+            self._over.set()
             self._client.close()  # cancels what waits
 
     def _leave(self) -> None:

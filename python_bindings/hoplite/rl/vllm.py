@@ -18,7 +18,6 @@ import importlib
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import hoplite
 from hoplite.rl import _weights
 
 try:
@@ -71,15 +70,12 @@ class HopliteWeightTransferEngine(WeightTransferEngine[HopliteInitInfo, HopliteU
     init_info_cls = HopliteInitInfo
     update_info_cls = HopliteUpdateInfo
 
-    _channel: hoplite.Channel | None = None
-    _timeout = _weights.PATIENCE
+    _line: _weights.Line | None = None
 
     def init_transfer_engine(self, init_info: HopliteInitInfo) -> None:
         """Opens the channel, which the trainer need not have done yet."""
-        self._timeout = init_info.timeout
-        self._channel = _weights.opened(
-            init_info.channel, init_info.socket, False, init_info.timeout
-        )
+        self._line = _weights.Line(init_info.channel, init_info.socket, init_info.timeout)
+        self._line.open()
 
     def start_weight_update(self) -> None:
         """Weights come in the checkpoint's format, layer by layer."""
@@ -87,8 +83,8 @@ class HopliteWeightTransferEngine(WeightTransferEngine[HopliteInitInfo, HopliteU
 
     def receive_weights(self, update_info: HopliteUpdateInfo) -> None:
         """Loads each tensor as it arrives."""
-        assert self._channel is not None
-        stream = self._channel.stream(timeout=self._timeout, exactly=update_info.version)
+        assert self._line is not None
+        stream = self._line.stream(update_info.version)
         self.model.load_weights((name, tensor.to(self.device)) for name, tensor in stream)
 
     def finish_weight_update(self) -> None:
@@ -97,8 +93,8 @@ class HopliteWeightTransferEngine(WeightTransferEngine[HopliteInitInfo, HopliteU
 
     def shutdown(self) -> None:
         """Closes the channel."""
-        if self._channel is not None:
-            self._channel.close()
+        if self._line is not None:
+            self._line.close()
 
 
 class HopliteTrainerWeightTransferEngine(TrainerWeightTransferEngine[HopliteTrainerInitInfo]):
@@ -106,7 +102,7 @@ class HopliteTrainerWeightTransferEngine(TrainerWeightTransferEngine[HopliteTrai
 
     init_info_cls = HopliteTrainerInitInfo
 
-    _channel: hoplite.Channel | None = None
+    _line: _weights.Line | None = None
     _timeout = _weights.PATIENCE
 
     @classmethod
@@ -121,9 +117,8 @@ class HopliteTrainerWeightTransferEngine(TrainerWeightTransferEngine[HopliteTrai
         )
         if engine.is_sender:
             engine._timeout = init_info.timeout
-            engine._channel = _weights.opened(
-                init_info.channel, init_info.socket, True, init_info.timeout
-            )
+            engine._line = _weights.Line(init_info.channel, init_info.socket, init_info.timeout)
+            engine._line.open(take_over=True)
             client.init_weight_transfer_engine(
                 {"channel": init_info.channel, "timeout": init_info.timeout}
             )
@@ -136,14 +131,14 @@ class HopliteTrainerWeightTransferEngine(TrainerWeightTransferEngine[HopliteTrai
             for _ in self.source.iter_full():
                 pass
             return
-        assert self._channel is not None
+        assert self._line is not None
         kept = _weights.on_host(self.source.iter_full())
-        version = self._channel.publish(kept, timeout=self._timeout)
+        version = self._line.call(lambda one: one.publish(kept, timeout=self._timeout))
         self.client.start_weight_update()
         self.client.update_weights({"version": version})
         self.client.finish_weight_update(str(version))
 
     def shutdown(self) -> None:
         """Closes the channel: what was published goes."""
-        if self._channel is not None:
-            self._channel.close()
+        if self._line is not None:
+            self._line.close()

@@ -15,7 +15,7 @@ from hoplite import Client, _client, _program
 from hoplite._core import ObjectId
 from hoplite._host import Host, any_port, new_secret
 from hoplite._host_node import HostNode, folder, once_known, ready
-from hoplite.errors import InvalidArgumentError, UnavailableError
+from hoplite.errors import HopliteError, InvalidArgumentError, UnavailableError
 
 RUNTIME = "torch"
 # Of each host's node, unless HOPLITE_MEMORY says another.
@@ -35,8 +35,21 @@ class Place:
     secret: str
 
 
-# Those of this process; each client keeps the node of this host.
-_joined: dict[Place, Client] = {}
+@dataclass(frozen=True)
+class Joined:
+    """A cluster of this process: the client keeps the node of this host."""
+
+    place: Place
+    node: HostNode
+    client: Client
+
+    @property
+    def socket(self) -> str:
+        return self.client._socket
+
+
+# The last one. (Groups of an earlier one keep its node by clients of their own.)
+_joined: list[Joined] = []
 
 
 def socket_of(store: Any, rank: int) -> str:
@@ -60,10 +73,18 @@ def _own(store: Any) -> tuple[str, Place | None]:
     named = os.environ.get("HOPLITE_SOCKET")
     if named:
         return named, None
-    if not _joined:
+    if not (_joined and _answers(_joined[0].socket)):
         _start(_own_address(store))
-    place, client = next(iter(_joined.items()))
-    return client._socket, place
+    return _joined[0].socket, _joined[0].place
+
+
+def _answers(path: str) -> bool:
+    """Whether the node is there: the directory of a cluster ends with its first one."""
+    try:
+        with _client.connect(path) as client:
+            return bool(client.cluster_id)
+    except HopliteError:
+        return False
 
 
 def _hear(store: Any) -> str:
@@ -84,13 +105,20 @@ def _hear(store: Any) -> str:
 
 def _join(place: Place) -> str:
     """The socket of this host's node, which is started if there is none."""
-    if place not in _joined:
+    if not (_joined and _joined[0].place == place):
         address = _address_towards(place.directory.rpartition(":")[0].strip("[]"))
-        node = HostNode(
-            _host(place.cluster, address, place.secret), place.directory, _memory(), RUNTIME
-        )
-        _joined[place] = node.attach()
-    return _joined[place]._socket
+        host = _host(place.cluster, address, place.secret)
+        _enter(place, HostNode(host, place.directory, _memory(), RUNTIME))
+    elif not _answers(_joined[0].socket):
+        _enter(place, _joined[0].node)
+    return _joined[0].socket
+
+
+def _enter(place: Place, node: HostNode) -> None:
+    joined = Joined(place, node, node.attach())
+    for before in _joined:
+        before.client.close()
+    _joined[:] = [joined]
 
 
 def _start(address: str) -> None:
@@ -123,7 +151,7 @@ def _start(address: str) -> None:
             place = Place(cluster, ready(directory, log)["address"], secret)
             node.stdin.write(place.directory.encode() + b"\n")
         ready(node, log)
-    _joined[place] = HostNode(host, place.directory, _memory(), RUNTIME).attach()
+    _enter(place, HostNode(host, place.directory, _memory(), RUNTIME))
 
 
 def _host(cluster: str, address: str, secret: str) -> Host:

@@ -9,7 +9,13 @@ import torch.distributed as dist
 
 from hoplite import Client
 from hoplite._core import ObjectId
-from hoplite.errors import CancelledError, HopliteError, ObjectDeletedError, TimeoutError
+from hoplite.errors import (
+    CancelledError,
+    HopliteError,
+    ObjectDeletedError,
+    TimeoutError,
+    UnavailableError,
+)
 from hoplite.torch._members import Members, was_put
 
 
@@ -35,7 +41,7 @@ class Errors:
             ) from error
         except HopliteError as error:
             # Others may have heard first that a rank has died, and what they had put is gone.
-            over = isinstance(error, (CancelledError, ObjectDeletedError))
+            over = isinstance(error, (CancelledError, ObjectDeletedError, UnavailableError))
             why = (self._members.why_over() if over else "") or self._with_names(error, awaited)
             raise dist.DistBackendError(f"hoplite: {why}") from error
 

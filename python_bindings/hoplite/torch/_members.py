@@ -145,7 +145,7 @@ class Members:
                     self._note_end_of(others.pop(id))
         except HopliteError as error:
             if not self._leaving:
-                self._end(f"this rank has lost its node: {error}")
+                self._end(f"this rank has lost its node, make a new group: {error}")
         if self._why:
             self._over.set()
             give_up()

@@ -3,6 +3,7 @@ address of a first one."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -19,6 +20,8 @@ from torch.distributed import Store as _Store  # type: ignore[attr-defined]  # n
 # How a register's value begins. An empty one is a key that was deleted, or is still to be set.
 _HERE, _OBJECT = b"v", b"o"
 _MOST = 1024 - 1
+# Seconds until a node that was lost is to be there again, and between two looks.
+BACK_IN, PAUSE = 30.0, 0.1
 
 
 class Store(_Store):
@@ -35,7 +38,8 @@ class Store(_Store):
     >>> store.get("rank0"), store.add("ready", 1), store.add("ready", 1)
     (b'here', 1, 2)
 
-    DistStoreError: a key was not there within the timeout.
+    DistStoreError: a key was not there within the timeout. UnavailableError: the node was lost, and
+    is not back within 30 s; or it was lost while this call wrote: whether it did is not known.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Store(_Store):
         super().__init__()
         self.set_timeout(timeout)
         self._client, self._name = client, name
+        self._process = os.getpid()
         self._lock = threading.Lock()
         self._open: dict[str, hoplite.Register] = {}
         self._owned: dict[str, ObjectId] = {}  # where large values lie that were set here
@@ -77,7 +82,8 @@ class Store(_Store):
         return old if found is None else found
 
     def check(self, keys: Iterable[str]) -> bool:
-        return all(self._register(key).get(self._seconds()).value for key in keys)
+        deadline = self._deadline(None)
+        return all(self._now(key, deadline).value for key in keys)
 
     def wait(self, keys: Iterable[str], timeout: timedelta | None = None) -> None:
         deadline = self._deadline(timeout)
@@ -112,11 +118,38 @@ class Store(_Store):
                 self._open[key] = self._client.register(f"{self._name}/{key}", self._seconds())
             return self._open[key]
 
+    def _asked(
+        self, key: str, deadline: float, ask: Callable[[hoplite.Register], hoplite.RegisterEntry]
+    ) -> hoplite.RegisterEntry:
+        """What the register says. It is opened again, and asked again, when its node was started
+        again. UnavailableError: it is not back in time."""
+        back_by = deadline
+        while True:
+            register: hoplite.Register | None = None
+            try:
+                register = self._register(key)
+                return ask(register)
+            except hoplite.UnavailableError:
+                self._forget(key, register)
+                back_by = min(back_by, time.monotonic() + BACK_IN)
+                if os.getpid() != self._process or time.monotonic() > back_by:
+                    raise
+                time.sleep(PAUSE)
+
+    def _now(self, key: str, deadline: float) -> hoplite.RegisterEntry:
+        return self._asked(key, deadline, lambda register: register.get(_left(deadline)))
+
+    def _forget(self, key: str, lost: hoplite.Register | None) -> None:
+        with self._lock:
+            if lost is not None and self._open.get(key) is lost:
+                del self._open[key]
+
     def _change(self, key: str, chosen: Callable[[bytes | None], bytes | None]) -> bytes | None:
         """Makes of the value, None if there is none, another one; gives that."""
-        register, deadline = self._register(key), self._deadline(None)
-        entry = register.get(_left(deadline))
+        deadline = self._deadline(None)
+        entry = self._now(key, deadline)
         while True:
+            register = self._register(key)
             value = self._read(entry.value, deadline) if entry.value else None
             new = chosen(value)
             if new == value:
@@ -127,6 +160,10 @@ class Store(_Store):
             except hoplite.ConflictError as conflict:
                 entry = conflict.entry
                 self._drop(id)
+            except hoplite.UnavailableError:  # it may have been written
+                self._forget(key, register)
+                self._drop(id)
+                raise
             else:
                 self._keep(key, id)
                 return new
@@ -155,14 +192,18 @@ class Store(_Store):
 
     def _entry(self, key: str, deadline: float) -> hoplite.RegisterEntry:
         """With a value: waits for it."""
-        entry = self._register(key).get(_left(deadline))
+        entry = self._now(key, deadline)
         while not entry.value:
             entry = self._changed(key, entry.number, deadline)
         return entry
 
     def _changed(self, key: str, after: int, deadline: float) -> hoplite.RegisterEntry:
         try:
-            return self._register(key).changed(after, _left(deadline), only_later=True)
+            return self._asked(
+                key,
+                deadline,
+                lambda register: register.changed(after, _left(deadline), only_later=True),
+            )
         except hoplite.TimeoutError as late:
             raise DistStoreError(f"store {self._name!r}: key {key!r} was not set in time") from late
 
