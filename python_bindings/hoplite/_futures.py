@@ -76,8 +76,10 @@ class Futures:
         return future
 
     def _serve(self, arrivals: _core.Arrivals) -> None:
+        arrived = select.poll()  # `select` takes no descriptor above 1,023
+        arrived.register(arrivals.descriptor, select.POLLIN)
         while True:
-            select.select([arrivals.descriptor], [], [])
+            arrived.poll()
             for number in arrivals.take():
                 with self._lock:
                     self._callbacks.run(self._under_way.pop(number))

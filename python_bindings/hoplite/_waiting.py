@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from hoplite import _core
@@ -50,18 +51,22 @@ class Waiting:
 
 
 class _OfOneLoop:
-    """Used by that loop's thread only."""
+    """Used by that loop's thread only. Holds nothing of the loop: what waits is held by the loop's
+    reader, so a loop that is closed meanwhile is forgotten with it."""
 
     def __init__(self) -> None:
         self._arrivals = _core.Arrivals()
         self._numbers = itertools.count()
-        self._waiters: dict[int, asyncio.Future[None]] = {}
+        self._waiters: Callable[[], _Waiters | None] = lambda: None
 
     async def until_ready(self, request: Request[T_co], loop: asyncio.AbstractEventLoop) -> None:
         number, waiter = next(self._numbers), loop.create_future()
-        if not self._waiters:
-            loop.add_reader(self._arrivals.descriptor, self._take)
-        self._waiters[number] = waiter
+        waiters = self._waiters()
+        if waiters is None or not waiters.by_number:
+            waiters = _Waiters(self._arrivals)
+            self._waiters = weakref.ref(waiters)
+            loop.add_reader(self._arrivals.descriptor, waiters.take)
+        waiters.by_number[number] = waiter
         try:
             request.tell(self._arrivals, number)
             await waiter
@@ -69,12 +74,21 @@ class _OfOneLoop:
             request.cancel()
             raise
         finally:
-            del self._waiters[number]
-            if not self._waiters and not loop.is_closed():
+            del waiters.by_number[number]
+            if not waiters.by_number and not loop.is_closed():
                 loop.remove_reader(self._arrivals.descriptor)
 
-    def _take(self) -> None:
+
+class _Waiters:
+    """What waits in one loop, from the first to the last that do so at a time."""
+
+    def __init__(self, arrivals: _core.Arrivals) -> None:
+        self._arrivals = arrivals
+        self.by_number: dict[int, asyncio.Future[None]] = {}
+
+    def take(self) -> None:
+        """Wakes those whose answers have come."""
         for number in self._arrivals.take():
-            waiter = self._waiters.get(number)  # none: it was cancelled
+            waiter = self.by_number.get(number)  # none: it was cancelled
             if waiter is not None and not waiter.done():
                 waiter.set_result(None)

@@ -185,3 +185,20 @@ def test_loops_leave_nothing(here: Client, loops: Loops) -> None:
     gc.collect()
     assert [loop() for loop in gone] == [None] * 21
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_loops_that_are_closed_during_a_wait_leave_nothing(here: Client, loops: Loops) -> None:
+    def close_one() -> None:
+        loop = loops()
+        task = loop.create_task(here.aget(ObjectId.random()))
+        loop.run_until_complete(asyncio.sleep(0.01))
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+        loop.close()
+
+    close_one()
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        close_one()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import itertools
+import os
 import re
+import resource
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hoplite
 import numpy as np
 import pytest
-from hoplite import Client, ObjectId
+from hoplite import Client, LocalCluster, ObjectId
 
 
 def test_futures_need_no_event_loop(here: Client, there: Client) -> None:
@@ -59,6 +61,32 @@ def test_callbacks_may_wait_for_other_futures(here: Client) -> None:
         time.sleep(0.01)
     assert sorted(value[0] for value in heard) == [1, 2, 3]
     here.delete(ids)
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """The next one is above 1,023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip(f"this process may have {hard} descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    yield
+    for one in opened:
+        os.close(one)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_futures_are_settled_beyond_a_thousand_descriptors(cluster: LocalCluster) -> None:
+    with cluster.connect(0) as client, client.register("descriptors") as register:
+        id = ObjectId.random()
+        get, changed = client.get_future(id, timeout=20.0), register.changed_future(0, timeout=20.0)
+        assert client.put_future(b"x", id=id, timeout=20.0).result(20.0) == id
+        register.compare_and_set(0, b"y", timeout=20.0)
+        assert (bytes(get.result(20.0)), changed.result(20.0).value) == (b"x", b"y")
+        assert bytes(asyncio.run(client.aget(id, timeout=20.0))) == b"x"
+        client.delete(id)
 
 
 def test_a_subscription_tells_of_copies(here: Client, there: Client) -> None:
