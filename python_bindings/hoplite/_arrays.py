@@ -59,8 +59,11 @@ def describe(value: Any) -> Description | None:
             return None
         kind = "" if mine is np.ndarray else MEMMAP
         return Description(Elements(dtype, value.shape, order_of(value)), kind)
-    if not _torch.is_plain(value):
-        return None
+    return describe_tensor(value) if _torch.is_plain(value) else None
+
+
+def describe_tensor(value: Any) -> Description:
+    """Of a tensor that has elements; what else it has is left out."""
     elements = Elements(_torch.dtype_of(value), tuple(value.shape), _torch.order_of(value))
     kind = _torch.PARAMETER if _torch.is_parameter(value) else _torch.TENSOR
     return Description(elements, kind, value.requires_grad)

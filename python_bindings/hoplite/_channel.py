@@ -31,11 +31,12 @@ class Snapshot(Mapping[Any, Any]):
         self.version = core.version
 
     def copy_to(self, target: Mapping[Any, Any]) -> None:
-        """Copies each array and tensor into that of the same key, nested dicts too: into memory of
-        one's own, which stays when the next version comes.
+        """Copies each array and tensor into that of the same place, in nested dicts, lists and
+        tuples too: into memory of one's own, which stays when the next version comes. Of what is no
+        array the target gets the version's.
 
         InvalidArgumentError: the value is no dict, or names the first entry that is not of one
-        dtype and shape in both, or not in both.
+        dtype and shape in both, is not in both, or can't be written to.
         """
         _parts.copy_to(self.value, target, f"version {self.version}")
 
@@ -141,7 +142,9 @@ class Channel:
         exactly: int | None = None,
     ) -> Iterator[tuple[str, Any]]:
         """The arrays and tensors of the version that ``get`` would give, one after the other while
-        they arrive, each with its name: the keys to it, with dots between. They are copies.
+        they arrive, each with its name: the keys to it, with dots between; of what lies in no dict,
+        list or tuple "#" and a number. They are copies. One array at two places comes once for each
+        name. What is only a part of its memory, such as an expanded tensor, comes as bytes.
 
         >>> with client.channel("streamed") as trainer:
         ...     version = trainer.publish({"layer": {"w": np.ones(3), "b": np.zeros(1)}})
@@ -176,4 +179,6 @@ def _streamed(opened: _core.SnapshotStream, until: float | None) -> Iterator[tup
         if found is None:
             return
         said, copy = found
-        yield said[0], _parts.part_of(said, copy)
+        part = _parts.part_of(said, copy)
+        for name in _parts.names_of(said):
+            yield name, part

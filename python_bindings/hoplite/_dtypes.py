@@ -128,7 +128,8 @@ def _from_fields(fields: tuple[Any, ...]) -> np.dtype[Any]:
     names, titles, kinds, offsets = [], [], [], []
     end = 0
     for named, words, *shape in fields:
-        kind = np.dtype((from_words(words), *shape))
+        kind = from_words(words)
+        kind = np.dtype((kind, *shape)) if shape else kind
         if named != "":
             title, name = named if isinstance(named, tuple) else (None, named)
             names.append(name)

@@ -157,6 +157,20 @@ def is_storage(value: Any) -> bool:
     return bool(_untyped(value).device.type == "cpu")
 
 
+def storage_of(value: Any) -> int:
+    """What two tensors and storages have in common that lie in the same memory."""
+    return int((value.untyped_storage() if is_tensor(value) else _untyped(value))._cdata)
+
+
+def fills_storage(tensor: Any) -> bool:
+    """Whether its elements, one after another, are all that its storage holds."""
+    if not has_elements(tensor) or tensor.storage_offset():
+        return False
+    lies = tensor.detach().permute(_axes(order_of(tensor), tensor.dim()))
+    filled = tensor.numel() * tensor.itemsize == tensor.untyped_storage().nbytes()
+    return bool(lies.is_contiguous() and filled)
+
+
 def storage_bytes(storage: Any) -> tuple[memoryview, str]:
     """And the name of its dtype, of those that torch gives storages."""
     untyped = _untyped(storage)

@@ -248,6 +248,135 @@ def test_parts_are_streamed_by_their_names(here: Client, there: Client) -> None:
             worker.stream(at_least=2, timeout=0.05)
 
 
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """The arrays and tensors of a value by the keys to them."""
+    entries: Any = ()
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, (list, tuple)):
+        entries = enumerate(value)
+    elif hasattr(value, "dtype") and not isinstance(value, np.generic):
+        return {path: value}
+    found: dict[str, Any] = {}
+    for key, one in entries:
+        found |= leaves(one, f"{path}.{key}" if path else str(key))
+    return found
+
+
+def emptied(value: Any) -> Any:
+    """The same, with other elements and other numbers."""
+    if isinstance(value, dict):
+        return {key: emptied(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([emptied(one) for one in value])
+    if hasattr(value, "detach"):
+        return value.detach().clone().zero_()
+    if isinstance(value, np.ndarray):
+        return np.zeros(value.shape, value.dtype)
+    return None
+
+
+async def newest(channel: hoplite.Channel) -> hoplite.Snapshot:
+    return await anext(channel.updates())
+
+
+def same(got: Any, wanted: Any) -> None:
+    if hasattr(wanted, "detach"):
+        assert got.dtype == wanted.dtype and got.shape == wanted.shape
+        assert bool((got == wanted).all())
+    else:
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+
+
+def arrays_of_numpy() -> dict[str, Any]:
+    twice, other = np.arange(4.0), np.arange(6).reshape(2, 3)
+    structured = np.zeros(2, "i4,f8")
+    structured["f1"] = 0.5
+    return {
+        "nested": {"a": {"b": other}, "c": twice},
+        "lists": {"x": [other, {"y": twice}], "t": (np.ones(2), [np.zeros(3)]), "n": [1, None]},
+        "one at two keys": {"a": twice, "b": {"c": twice}, "d": [twice]},
+        "like a number": {"#1": twice, "x": [other]},
+        "orders": {"F": np.asfortranarray(other), "step": other[:, ::2], "reversed": twice[::-1]},
+        "shapes": {"none": np.array(5.0), "empty": np.empty((0, 3), np.int8)},
+        "dtypes": {
+            "bool": np.array([True, False]),
+            "half": np.ones(3, np.float16),
+            "structured": structured,
+            "two structures": np.array([structured, structured]),
+            "time": np.array(["2026-11-29"], "M8[D]"),
+            "other end": np.arange(3, dtype=">i4"),
+        },
+        "classes": {"records": structured.view(np.recarray), "chars": np.char.array(["a", "b"])},
+        "numbers beside": {"w": twice, "step": 3, "rate": 0.1, "none": None, "name": "x"},
+        "large": {"w": np.arange(100_000.0), "same": [np.arange(100_000.0)]},
+    }
+
+
+def tensors_of_torch() -> dict[str, Any]:
+    torch = pytest.importorskip("torch")
+    first, second = torch.nn.Linear(4, 4, bias=False), torch.nn.Linear(4, 4, bias=False)
+    second.weight = first.weight
+    tied = torch.nn.Sequential(first, second)
+    noted = torch.nn.Parameter(torch.arange(4.0))
+    noted.loader = "x"
+    grown = torch.arange(6.0).reshape(2, 3)
+    optimizer = torch.optim.Adam(tied.parameters())
+    tied(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    return {
+        "tied": tied.state_dict(keep_vars=True),
+        "tied, detached": tied.state_dict(),
+        "orders": {"turned": grown.t(), "step": grown[:, ::2], "one": torch.tensor(3.0)},
+        "dtypes": {"bfloat16": grown.bfloat16(), "bool": grown > 2, "int8": grown.to(torch.int8)},
+        "attributes": {"noted": noted, "again": [noted]},
+        "optimizer": optimizer.state_dict(),
+    }
+
+
+@pytest.mark.parametrize("kind", [arrays_of_numpy, tensors_of_torch])
+@pytest.mark.parametrize("deltas", [False, True])
+def test_every_way_gives_the_same(here: Client, there: Client, kind: Any, deltas: bool) -> None:
+    """A table: values, and the ways to read them."""
+    with (
+        here.channel(f"ways {kind.__name__} {deltas}", deltas=deltas) as trainer,
+        there.channel(f"ways {kind.__name__} {deltas}") as worker,
+    ):
+        for name, value in kind().items():
+            version = trainer.publish(value, timeout=SOON)
+            wanted = leaves(value)
+            target = emptied(value)
+            worker.get(at_least=version, timeout=SOON).copy_to(target)
+            ways = {
+                "get": leaves(worker.get(at_least=version, timeout=SOON).value),
+                "aget": leaves(asyncio.run(worker.aget(at_least=version, timeout=SOON)).value),
+                "updates": leaves(asyncio.run(newest(worker)).value),
+                "stream": dict(worker.stream(at_least=version, timeout=SOON)),
+                "copy_to": leaves(target),
+            }
+            for way, got in ways.items():
+                assert set(got) == set(wanted), (name, way)
+                for path, one in wanted.items():
+                    same(got[path], one)
+            if name == "numbers beside":
+                assert (target["step"], target["none"], target["name"]) == (3, None, "x")
+            if name == "optimizer":
+                assert target["param_groups"] == value["param_groups"]
+
+
+def test_names_that_are_equal_are_told_apart(here: Client) -> None:
+    with here.channel("equal names") as channel:
+        value: Any = {"a.b": np.ones(1), "a": {"b": np.zeros(2)}, "#1": np.ones(3)}
+        channel.publish(value, timeout=SOON)
+        streamed = dict(channel.stream(timeout=SOON))
+        assert {name: one.size for name, one in streamed.items()} == {"a.b": 1, "#1'": 2, "#1": 3}
+        value["itself"] = value
+        channel.publish(value, timeout=SOON)
+        got = channel.get(at_least=2, timeout=SOON).value
+        assert got["itself"] is got and got["#1"].size == 3
+
+
 def test_copies_fit_or_are_refused(here: Client) -> None:
     with here.channel("copies") as channel:
         channel.publish({"w": np.ones(3), "deep": {"b": np.ones(2, np.int8)}}, timeout=SOON)
@@ -255,11 +384,16 @@ def test_copies_fit_or_are_refused(here: Client) -> None:
         mine = {"w": np.zeros(3), "deep": {"b": np.zeros(2, np.int8)}}
         got.copy_to(mine)
         np.testing.assert_equal(mine, got.value)
+        fixed = np.zeros(3)
+        fixed.flags.writeable = False
         for target, wrong in (
             ({"w": np.zeros(4), "deep": mine["deep"]}, r"'w': the target is float64 \(4,\)"),
             ({"w": mine["w"], "deep": {"b": np.zeros(2)}}, "'b': the target is float64"),
             ({"w": mine["w"]}, "only version 1 has 'deep'"),
             ({**mine, "x": 1}, "only the target has 'x'"),
+            ({"w": 1.0, "deep": mine["deep"]}, "'w': the target is a float, but the version has"),
+            ({"w": mine["w"], "deep": [1]}, "'deep': the target is a list, but the version has a"),
+            ({"w": fixed, "deep": mine["deep"]}, "'w': the target can't be written to"),
         ):
             with pytest.raises(hoplite.InvalidArgumentError, match=wrong):
                 got.copy_to(target)
