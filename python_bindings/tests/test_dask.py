@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -231,6 +232,30 @@ def test_the_first_ones_are_enough(client: Any, tmp_path: Path) -> None:
     assert made(client, two, np.ones, 3).result()[0] == 1
     gate.touch()
     assert every.result(timeout=SECONDS)[0] == 11.0
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_what_only_a_later_task_waits_for_is_folded(client: Any) -> None:
+    """In an ordinary loop: neither the sources nor the sum have a Future when the fold runs."""
+    first, *_ = addresses(client)
+    state = client.submit(np.zeros, LARGE, pure=False)
+    for step in range(4):
+        busy = client.submit(time.sleep, 0.3, workers=[first], pure=False)  # the fold comes late
+        parts = [client.submit(np.full, LARGE, float(step + n), pure=False) for n in range(3)]
+        total = hoplite.dask.reduce(client, parts, workers=[first])
+        state = client.submit(np.add, state, total, pure=False)
+        del parts, total, busy
+    assert client.submit(np.max, state).result(timeout=SECONDS) == 4 * 3 + 3 * (0 + 1 + 2 + 3)
+    del state
+    wait_until(lambda: holders(client) == [], "nothing is kept for a reduction that has ended")
+
+
+def holders(client: Any) -> list[str]:
+    def looked(dask_scheduler: Any) -> list[str]:
+        return [name for name in dask_scheduler.clients if name.startswith("hoplite-reduce")]
+
+    names: list[str] = client.run_on_scheduler(looked)
+    return names
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -24,6 +24,8 @@ from hoplite.dask._share import Share
 from hoplite.dask._version import warn_if_other
 from hoplite.errors import HopliteError, InvalidArgumentError
 
+# States of a task that needs its sources no more.
+ENDED = frozenset(["memory", "erred", "forgotten"])
 DIRECTORY, NODE = "hoplite-directory", "hoplite-node"
 # What a lost node's workers owned stays for so long: Dask makes it again, if it is needed.
 GRACE = "5s"
@@ -75,8 +77,20 @@ def _stop_directory(dask_scheduler: Any) -> None:
     dask_scheduler.remove_plugin(name=DIRECTORY)
 
 
+def keep_for(key: str, sources: list[Any], dask_scheduler: Any) -> bool:
+    """Keeps the values of the keys `sources` until the task `key` has ended, or nobody wants it.
+    False: that task is not known, or not yet."""
+    task = dask_scheduler.tasks.get(key)
+    plugin = dask_scheduler.plugins.get(DIRECTORY)
+    if task is None:
+        return False
+    if plugin is not None and task.state not in ENDED:
+        plugin.keep_for(key, sources)
+    return True
+
+
 class DirectoryPlugin(SchedulerPlugin):
-    """Runs the cluster's directory as long as its scheduler runs."""
+    """Runs the directory as long as its scheduler runs. Keeps the sources of reductions."""
 
     name = DIRECTORY
     idempotent = True
@@ -87,9 +101,27 @@ class DirectoryPlugin(SchedulerPlugin):
         self.secret = new_secret()
         self._daemon: Daemon | None = None
         self._logs: Path | None = None
+        self._scheduler: Any = None
+        self._sources: dict[str, list[Any]] = {}  # by the key of a reduction
+
+    def keep_for(self, key: str, sources: list[Any]) -> None:
+        """As if a client wanted them."""
+        self._sources[key] = sources
+        self._scheduler.client_desires_keys(keys=sources, client=f"{key}-sources")
+
+    def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
+        """Dask's: a task's state has changed."""
+        if finish in ENDED and self._sources.pop(key, None) is not None:
+            self._scheduler.loop.add_callback(self._release, f"{key}-sources")
+
+    def _release(self, holder: str) -> None:
+        keys = [task.key for task in self._scheduler.clients[holder].wants_what]
+        self._scheduler.client_releases_keys(keys=keys, client=holder)
+        del self._scheduler.clients[holder]
 
     async def start(self, scheduler: Any) -> None:
         """When it returns nodes find it. UnavailableError: it does not start, and why."""
+        self._scheduler = scheduler
         self._logs = Path(tempfile.mkdtemp(prefix="hoplite-dask-"))
         host = Host(
             self.cluster,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import uuid
 from collections.abc import Iterable
 from typing import Any
@@ -9,11 +11,13 @@ from typing import Any
 import distributed
 from distributed import Future
 
-from hoplite.dask import _fold
+from hoplite.dask import _cluster, _fold
 from hoplite.errors import InvalidArgumentError
 
 # Replicas that one copy may become at a time: all.
 ALL = 1 << 20
+# Seconds between two looks whether the scheduler knows a task.
+PAUSE = 0.05
 
 
 def broadcast(
@@ -67,12 +71,17 @@ def reduce(
     key = f"hoplite-reduce-{uuid.uuid4().hex}"
     work = _fold.Work(key, [source.key for source in sources], op, count)
     result = client.submit(_fold.fold, work, key=key, workers=workers)
-    # Dask does not know that the result depends on them: they stay until it is there, or nobody
-    # wants it any more.
-    client.loop.add_callback(_until_done, result._state, sources)
+    # As dependencies of the task they would be brought to its worker: the scheduler keeps them for
+    # it instead, and this client until the scheduler does.
+    client.loop.add_callback(_until_kept, client, result, sources)
     return result
 
 
-async def _until_done(state: Any, sources: list[Future]) -> None:
-    await state.wait()
+async def _until_kept(client: Any, result: Future, sources: list[Future]) -> None:
+    keys = [source.key for source in sources]
+    with contextlib.suppress(OSError):  # the scheduler, or this client, has ended
+        while result.status not in ("cancelled", "lost"):
+            if await client._run_on_scheduler(_cluster.keep_for, result.key, keys):
+                break
+            await asyncio.sleep(PAUSE)
     sources.clear()
