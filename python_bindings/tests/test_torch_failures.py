@@ -47,6 +47,32 @@ def test_a_rank_that_dies_is_named_at_once(
             assert "rank 2 has died" in raised(rank)
 
 
+def test_a_node_that_is_away_for_a_while_ends_nothing(tmp_path: Path) -> None:
+    """Twice: its rank says each time that it lives. Then it dies, with its node away."""
+    with (
+        LocalCluster(nodes=2, memory="64MiB") as two,
+        torch_ranks.ranks(2, tmp_path, two) as ranks,
+    ):
+        run(ranks, "joined")
+        (node,) = processes(two.socket(1), "pid,args")
+        pid = int(node.split()[0])
+        for _ in range(2):
+            run(ranks, "large_allreduce")
+            os.kill(pid, signal.SIGSTOP)
+            for rank in ranks:
+                rank.tell("small_allreduce")
+            time.sleep(5.0)
+            os.kill(pid, signal.SIGCONT)
+            assert ["gave" in rank.answer() for rank in ranks] == [True, True]
+        run(ranks, "large_allreduce")
+        ranks[0].tell("barrier")
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(3.0)
+        ranks[1].kill()
+        os.kill(pid, signal.SIGCONT)
+        assert "rank 1 has died" in raised(ranks[0])
+
+
 def test_a_rank_that_dies_in_the_middle_leaves_nobody_waiting(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
@@ -121,11 +147,11 @@ def test_ranks_start_again_what_has_died(tmp_path: Path) -> None:
 
 
 def processes(cluster: str, shown: str = "args") -> list[str]:
-    """Of that cluster, the oldest first: their programs."""
+    """Of the cluster of that name, or the node of that socket, the oldest first: their programs."""
     listed = subprocess.run(
         ["ps", "-wweo", shown, "--sort=start_time"], capture_output=True, text=True, check=True
     )
-    return [line for line in listed.stdout.splitlines() if f"--cluster={cluster}" in line]
+    return [line for line in listed.stdout.splitlines() if cluster in line]
 
 
 def test_ranks_of_two_clusters_do_not_join(cluster: LocalCluster, tmp_path: Path) -> None:
