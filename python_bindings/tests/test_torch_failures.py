@@ -6,14 +6,18 @@ import os
 import signal
 import subprocess
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
+import hoplite
 import pytest
-from hoplite import LocalCluster
+from hoplite import LocalCluster, _host_node
+from hoplite._host import new_secret
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 import torch_ranks
+from hoplite.torch import _cluster
 from torch_ranks import HEARD_IN, Rank, run
 
 
@@ -144,6 +148,33 @@ def test_ranks_start_again_what_has_died(tmp_path: Path) -> None:
         for rank in ranks:
             assert "this rank has lost its node" in raised(rank)
         run(ranks, "in_a_new_group")
+
+
+def test_a_name_that_only_its_own_host_takes_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """127.0.1.1, as Debian has it; but who says localhost means it."""
+    towards = {"debian": "127.0.0.1", "localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1"}
+    towards |= {_cluster.ANYWHERE: "10.1.2.3", "other": "10.1.2.4"}
+    monkeypatch.setattr(_cluster, "_address_towards", towards.__getitem__)
+    found = [_cluster._own_address(types.SimpleNamespace(host=host)) for host in list(towards)]
+    assert found == ["10.1.2.3", "127.0.0.1", "127.0.0.1", "10.1.2.3", "10.1.2.4"]
+
+
+def test_the_interface_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPLITE_INTERFACE", "lo")
+    assert _cluster._own_address(types.SimpleNamespace(host="198.51.100.1")) == "127.0.0.1"
+    monkeypatch.setenv("HOPLITE_INTERFACE", "nothing0")
+    with pytest.raises(hoplite.InvalidArgumentError, match="HOPLITE_INTERFACE=nothing0: no inter"):
+        _cluster._own_address(types.SimpleNamespace(host="198.51.100.1"))
+
+
+def test_addresses_that_do_not_meet_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another host takes a directory that rank 0 has started at 127.0.0.1."""
+    monkeypatch.setattr(_host_node, "START_TIMEOUT", 1.0)
+    monkeypatch.setattr(_cluster, "_joined", [])
+    place = _cluster.Place("torch-0123456789abcdef", "127.0.0.1:9", new_secret())
+    words = "directory is at 127.0.0.1:9, this host's node at 127.0.0.1 .HOPLITE_INTERFACE chooses"
+    with pytest.raises(hoplite.UnavailableError, match=words):
+        _cluster._join(place)
 
 
 def processes(cluster: str, shown: str = "args") -> list[str]:

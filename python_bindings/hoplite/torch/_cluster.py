@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import ipaddress
 import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from multiprocessing import util
 from typing import Any
@@ -18,6 +23,10 @@ from hoplite._host_node import HostNode, folder, once_known, ready
 from hoplite.errors import HopliteError, InvalidArgumentError, UnavailableError
 
 RUNTIME = "torch"
+# Of the kernel: asks for an interface's address.
+SIOCGIFADDR = 0x8915
+# Nobody's, but the way to it is that to most hosts.
+ANYWHERE = "198.51.100.1"
 # Of each host's node, unless HOPLITE_MEMORY says another.
 MEMORY = "1GiB"
 # A node that reads its directory's address before it runs. The directory comes first, and ends with
@@ -115,7 +124,8 @@ def _join(place: Place) -> str:
 
 
 def _enter(place: Place, node: HostNode) -> None:
-    joined = Joined(place, node, node.attach())
+    with _named(place.directory, node.host.address):
+        joined = Joined(place, node, node.attach())
     for before in _joined:
         before.client.close()
     _joined[:] = [joined]
@@ -168,15 +178,26 @@ def _memory() -> str:
 
 
 def _own_address(store: Any) -> str:
-    """At which other hosts reach this one: from which it reaches the host of torch's store."""
+    """At which other hosts reach this one: that of HOPLITE_INTERFACE, or that from which it reaches
+    the host of torch's store. Where this host is meant by a name that only it resolves so
+    (127.0.1.1 of Debian) it is that from which it reaches others."""
     while hasattr(store, "underlying_store"):
         store = store.underlying_store
     there = getattr(store, "host", None) or os.environ.get("MASTER_ADDR") or socket.gethostname()
-    return _address_towards(there)
+    address = _address_towards(there)
+    if not _is_loopback(address) or _is_loopback(there) or there == "localhost":
+        return address
+    with contextlib.suppress(UnavailableError):
+        return _address_towards(ANYWHERE)
+    return address
 
 
 def _address_towards(host: str) -> str:
-    """UnavailableError: nothing is known of that host."""
+    """UnavailableError: nothing is known of that host. InvalidArgumentError: there is no interface
+    of the name that HOPLITE_INTERFACE has."""
+    named = os.environ.get("HOPLITE_INTERFACE")
+    if named:
+        return _address_of(named)
     try:
         kind, _, _, _, place = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(kind, socket.SOCK_DGRAM) as probe:
@@ -184,3 +205,35 @@ def _address_towards(host: str) -> str:
             return str(probe.getsockname()[0])
     except OSError as error:
         raise UnavailableError(f"no way to the host {host}: {error}") from error
+
+
+def _address_of(interface: str) -> str:
+    """Its IPv4 address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            said = fcntl.ioctl(asked, SIOCGIFADDR, struct.pack("256s", interface.encode()[:15]))
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"HOPLITE_INTERFACE={interface}: no interface of this host with an IPv4 address: "
+                f"{error.strerror}"
+            ) from error
+    return socket.inet_ntoa(said[20:24])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextlib.contextmanager
+def _named(directory: str, address: str) -> Iterator[None]:
+    """An UnavailableError says which addresses were used, and how others are chosen."""
+    try:
+        yield
+    except UnavailableError as error:
+        raise UnavailableError(
+            f"rank 0's directory is at {directory}, this host's node at {address} "
+            f"(HOPLITE_INTERFACE chooses another interface): {error}"
+        ) from error
