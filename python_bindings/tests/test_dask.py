@@ -235,6 +235,18 @@ def test_the_first_ones_are_enough(client: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("nothing_left")
+def test_futures_of_one_key_count_each(client: Any) -> None:
+    """As plain Dask adds them: equal calls have one key."""
+    sources = [client.submit(np.ones, LARGE) for _ in range(3)]
+    sources.append(client.submit(np.full, LARGE, 2.0))
+    assert len({source.key for source in sources}) == 2
+    assert client.submit(np.max, hoplite.dask.reduce(client, sources)).result(SECONDS) == 5.0
+    two = hoplite.dask.reduce(client, sources[:3], num_objects=2)
+    assert client.submit(np.max, two).result(SECONDS) == 2.0
+    del sources, two
+
+
+@pytest.mark.usefixtures("nothing_left")
 def test_what_only_a_later_task_waits_for_is_folded(client: Any) -> None:
     """In an ordinary loop: neither the sources nor the sum have a Future when the fold runs."""
     first, *_ = addresses(client)

@@ -34,12 +34,24 @@ std::string_view Field(std::string_view head, std::string_view name) {
   return {};
 }
 
+// Of a target in the absolute form (RFC 9112, 3.2.2) its host; `target` is what stands behind that.
+std::string_view CutHost(std::string_view& target) {
+  constexpr std::string_view kScheme = "http://";
+  if (!SameName(target.substr(0, kScheme.size()), kScheme)) return {};
+  target.remove_prefix(kScheme.size());
+  const std::string_view host = target.substr(0, target.find_first_of("/?"));
+  target.remove_prefix(host.size());
+  return host;
+}
+
 Result<Request> ReadLine(std::string_view line) {
   const std::string_view method = Cut(line, ' ');
   std::string_view target = Cut(line, ' ');
   if (method.empty() || target.empty() || !line.starts_with("HTTP/1.")) return NoRequest();
-  const std::string_view path = Cut(target, '?');
-  return Request{std::string(method), std::string(path), std::string(target), ""};
+  const std::string_view host = CutHost(target);
+  std::string_view path = Cut(target, '?');
+  if (path.empty()) path = "/";
+  return Request{std::string(method), std::string(path), std::string(target), std::string(host)};
 }
 
 }  // namespace
@@ -53,7 +65,8 @@ std::optional<Result<Request>> ReadRequest(std::string_view begun) {
   const std::size_t head = begun.find("\r\n\r\n");
   if (head != std::string_view::npos) {
     Result<Request> request = ReadLine(begun.substr(0, begun.find('\r')));
-    if (request) request->host = Field(begun.substr(0, head), "host");
+    // A host in the target goes before that of the head.
+    if (request && request->host.empty()) request->host = Field(begun.substr(0, head), "host");
     return request;
   }
   if (begun.size() < kMaxHeadBytes) return std::nullopt;

@@ -7,7 +7,7 @@ import asyncio
 import random
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,13 +101,35 @@ async def _fold(worker: Any, keys: list[Any], work: Work) -> Any:
     share = _share.here()
     if share is None:
         raise UnavailableError("hoplite.dask.reduce: call hoplite.dask.init(client) first")
-    values = await _values(share, worker, keys)
+    values = await _values(share, worker, list(dict.fromkeys(keys)))
+    copies: list[ObjectId] = []
     try:
-        sources = [_source(key, values[key]) for key in keys]
-        _require_alike(sources)
+        once = {key: _source(key, values[key]) for key in keys}
+        _require_alike(list(once.values()))
+        sources = []
+        for at, key in enumerate(keys):
+            source = once[key]
+            if key in keys[:at]:  # futures of one key: a fold takes an object once
+                source = replace(source, id=await _copied(share, source))
+                copies.append(source.id)
+            sources.append(source)
         return await _folded(share, sources, work)
     finally:
+        share.drop(copies)
         _drop(share, values)
+
+
+async def _copied(share: Share, source: Source) -> ObjectId:
+    """Another object of the same bytes, which this process owns."""
+    timeout = TIMEOUT + source.nbytes / SLOWEST
+    view = await share.client.aget(source.id, timeout, only_if_owned=True)
+    id = ObjectId.random()
+    await share.own([id])
+    try:
+        return await share.client.aput(view, id, timeout, only_if_owned=True)
+    except BaseException:
+        share.drop([id])
+        raise
 
 
 async def _folded(share: Share, sources: list[Source], work: Work) -> Any:

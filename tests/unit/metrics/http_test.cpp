@@ -36,6 +36,15 @@ TEST(HttpRequest, SaysWhichHostItIsFor) {
   EXPECT_EQ(Read("GET / HTTP/1.1\r\nX-Host: n1\r\n\r\nHost: n2")->host, "");
 }
 
+TEST(HttpRequest, MayNameItsHostInTheTarget) {
+  const auto request = Read("GET HTTP://n1:80/metrics?name=x HTTP/1.1\r\nHost: n2\r\n\r\n");
+  EXPECT_EQ(request->host, "n1:80");
+  EXPECT_EQ(request->path, "/metrics");
+  EXPECT_EQ(request->query, "name=x");
+  EXPECT_EQ(Read("GET http://n1 HTTP/1.1\r\n\r\n")->path, "/");
+  EXPECT_EQ(Read("GET http://n1?x HTTP/1.1\r\n\r\n")->query, "x");
+}
+
 TEST(HttpRequest, ThatIsNoneIsRefused) {
   for (const char* text : {"\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n",
                            "GET /metrics HTTP/2\r\n\r\n", " /metrics HTTP/1.1\r\n\r\n"}) {
