@@ -39,6 +39,10 @@ def test_every_rank_gets_what_it_should(three: list[Rank], case: str) -> None:
     run(three, case)
 
 
+def test_tags_that_are_not_used_any_more_keep_no_thread(three: list[Rank]) -> None:
+    assert max(run(three, "many_tags")) < 50
+
+
 def test_a_thousand_collectives_leave_nothing(three: list[Rank], nodes: LocalCluster) -> None:
     run(three, "joined")
     with nodes.connect(0) as probe:

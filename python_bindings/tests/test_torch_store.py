@@ -49,6 +49,14 @@ def test_it_answers_as_the_store_of_torch(here: Client) -> None:
     assert said_of(hoplite_torch.Store(here, "alike")) == said_of(torch.distributed.HashStore())
 
 
+def test_keys_that_were_deleted_are_not_kept(here: Client) -> None:
+    store = hoplite_torch.Store(here, "deleted")
+    for number in range(50):
+        store.set(f"step {number}", b"x" * 2000)
+        assert store.delete_key(f"step {number}")
+    assert (store._open, store._owned, store.num_keys()) == ({}, {}, 0)
+
+
 def test_torch_finds_every_call(here: Client) -> None:
     """Through the C++ side, as process groups call it."""
     store = hoplite_torch.Store(here, "wrapped")

@@ -9,6 +9,7 @@ import datetime
 import functools
 import itertools
 import operator
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -244,6 +245,19 @@ def messages() -> None:
     else:
         dist.send(numbers(me()), 0, group=group())
     dist.barrier(group=group())
+
+
+def many_tags() -> int:
+    """How many threads receive, after messages of so many tags."""
+    after, before = (me() + 1) % size(), (me() - 1) % size()
+    for tag in range(100):
+        work = dist.irecv(got := torch.zeros(SMALL), before, group=group(), tag=tag)
+        dist.send(numbers(me()) + tag, after, group=group(), tag=tag)
+        assert work is not None
+        work.wait()
+        same(got, numbers(before) + tag)
+    dist.barrier(group=group())
+    return sum(thread.name == "hoplite-lane" for thread in threading.enumerate())
 
 
 def coalesced() -> None:

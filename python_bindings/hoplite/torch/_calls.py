@@ -19,6 +19,9 @@ from hoplite.torch._collectives import Collectives
 from hoplite.torch._messages import Messages
 from hoplite.torch._work import Lane, Work
 
+# Lanes, each with a thread, beyond which those end that are idle.
+MOST_LANES = 32
+
 
 class Calls(dist.ProcessGroup):
     """Collectives and messages by the names that torch has for them. Refuses at once, by
@@ -259,10 +262,24 @@ class Calls(dist.ProcessGroup):
     ) -> Work:
         seconds = _seconds_of(opts) or self._seconds
         work = Work(lambda: run(seconds), result)
+        caller_waits = not getattr(opts, "asyncOp", True)
         with self._lock:
+            if lane not in self._lanes:
+                self._end_idle_lanes()
             chosen = self._lanes[lane]
-        chosen.begin(work, caller_waits=not getattr(opts, "asyncOp", True))
+            if isinstance(lane, tuple):
+                chosen.begin(work, caller_waits=False)
+                return work
+        chosen.begin(work, caller_waits)
         return work
+
+    def _end_idle_lanes(self) -> None:
+        """There may be one for each tag that was ever used. The caller holds the lock."""
+        if len(self._lanes) < MOST_LANES:
+            return
+        for lane, one in list(self._lanes.items()):
+            if isinstance(lane, tuple) and one.idle:
+                self._lanes.pop(lane).close()
 
 
 def _only(lists: Sequence[list[Tensor]]) -> list[Tensor]:

@@ -17,7 +17,8 @@ from hoplite.torch._members import Members, Names
 
 class Messages:
     """Those that one rank sends and receives, in the order of each sender and tag. Any thread may
-    call it; of one sender's messages, one thread at a time."""
+    call it; of one sender's messages, one thread at a time. Keeps a number for each peer and tag
+    while the group lives."""
 
     def __init__(
         self, client: Client, members: Members, names: Names, errors: Errors, rank: int, size: int

@@ -98,6 +98,8 @@ class Store(_Store):
             return None
 
         self._change(key, nothing)
+        with self._lock:
+            self._open.pop(key, None)  # it is opened again if somebody asks
         return bool(gone)
 
     def num_keys(self) -> int:

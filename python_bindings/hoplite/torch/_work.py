@@ -119,6 +119,12 @@ class Lane:
         if here:
             self._run(work)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is under way."""
+        with self._lock:
+            return self._begun == 0
+
     def close(self) -> None:
         """When what was begun is done its thread ends."""
         self._waiting.put(None)
