@@ -1,4 +1,5 @@
-"""Ranks of the tests of hoplite.torch: processes that stay, and run what torch_cases.py has."""
+"""Ranks of the tests of hoplite.torch: processes that stay, and run what torch_cases.py and
+torch_training_cases.py have."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch_cases
+import torch_training_cases
 from hoplite import LocalCluster
 
 SECONDS = 60.0
@@ -90,7 +92,8 @@ def _serve(
 
 def _run(case: str) -> dict[str, Any]:
     try:
-        return {"gave": getattr(torch_cases, case)()}
+        module = torch_cases if hasattr(torch_cases, case) else torch_training_cases
+        return {"gave": getattr(module, case)()}
     except Exception as error:
         return {"raised": str(error), "trace": traceback.format_exc()}
 
