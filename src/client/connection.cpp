@@ -43,6 +43,12 @@ std::uint64_t MicrosecondsUntil(Time deadline) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 1));
 }
 
+// How many things an answer to it may make.
+std::uint32_t MadeBy(const local::Request& request) {
+  if (!request.has_get_many()) return 1;
+  return static_cast<std::uint32_t>(request.get_many().objects().size() / ObjectId::kBytes);
+}
+
 }  // namespace
 
 Connection::Connection(int socket, int wake, SegmentMap in_process)
@@ -149,7 +155,7 @@ void Connection::InChild() {
 PendingPtr Connection::Begin(local::Request request, Time deadline, FileDescriptor descriptor) {
   if (request.id() == 0) request.set_id(NextId());
   request.set_timeout_us(MicrosecondsUntil(deadline));
-  PendingPtr pending = UntilEnd(request.id());
+  PendingPtr pending = UntilEnd(request.id(), MadeBy(request));
   if (pending->settled()) return pending;
   // If the connection broke, its reader says so, after the node's last words.
   if (const Result<void> sent = Send(request, std::move(descriptor)); !sent && !lost())
@@ -157,8 +163,8 @@ PendingPtr Connection::Begin(local::Request request, Time deadline, FileDescript
   return pending;
 }
 
-PendingPtr Connection::UntilEnd(std::uint64_t id) {
-  auto pending = std::make_shared<Pending>(id);
+PendingPtr Connection::UntilEnd(std::uint64_t id, std::uint32_t count) {
+  auto pending = std::make_shared<Pending>(id, count);
   if (inherited()) {
     pending->Settle(std::unexpected(Inherited()));
     return pending;
@@ -235,6 +241,7 @@ void Connection::GiveUp(Pending& pending, Error why) {
   }
   local::Request request;
   request.mutable_cancel()->set_request(pending.id());
+  request.mutable_cancel()->set_count(pending.count());
   Tell(request);
 }
 

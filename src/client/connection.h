@@ -65,7 +65,7 @@ class Connection : public Forks::Listener {
                    FileDescriptor descriptor = FileDescriptor());
   // Settled by an answer to that id, or else by the end of the connection: without such a request,
   // by the end alone.
-  PendingPtr UntilEnd(std::uint64_t id);
+  PendingPtr UntilEnd(std::uint64_t id, std::uint32_t count = 1);
   // Begin, and wait. An error in the answer is the result's error.
   Result<local::Answer> Call(local::Request request, Time deadline);
   // Waits for what was begun with this deadline. A node that is silent after the deadline is not

@@ -24,9 +24,11 @@ class Waker;
 // Settled once: by the node's answer, or by the requester who gives up. Thread-safe.
 class Pending {
  public:
-  explicit Pending(std::uint64_t id) : id_(id) {}
+  // count: how many things its answer may make: the first has its id, the others those that follow.
+  explicit Pending(std::uint64_t id, std::uint32_t count = 1) : id_(id), count_(count) {}
 
   std::uint64_t id() const { return id_; }
+  std::uint32_t count() const { return count_; }
   // False if it was settled before.
   bool Settle(Result<local::Answer> outcome);
   bool settled() const;
@@ -42,6 +44,7 @@ class Pending {
   void RemoveWaker(Waker* waker);
 
   const std::uint64_t id_;
+  const std::uint32_t count_;
   mutable Mutex mutex_;
   std::optional<Result<local::Answer>> outcome_ HOPLITE_GUARDED_BY(mutex_);
   std::vector<Waker*> wakers_ HOPLITE_GUARDED_BY(mutex_);

@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kMaxUnsent = 2 * wire::kMaxLocalAnswer;
 constexpr std::size_t kMostUntaken = 4;  // descriptors
 constexpr int kReadsPerTurn = 8;         // then the other work of the loop comes first
+// More than a socket holds: whoever goes on sending has to be cut off.
+constexpr int kLastReads = 16;
 
 Error SystemError(const char* what) {
   return {ErrorCode::kUnavailable, fmt::format("local connection: {}: {}", what, strerror(errno))};
@@ -124,7 +126,7 @@ FileDescriptor LocalChannel::TakeDescriptor() {
 }
 
 void LocalChannel::Send(const local::Answer& answer, int descriptor) {
-  if (closed_) return;
+  if (closed_ || unwritable_) return;
   wire::AppendMessageFrame(answer, unsent_);
   if (descriptor >= 0) {
     std::erase(unsent_descriptors_, descriptor);  // once is enough: its answer is unsent, too
@@ -143,7 +145,17 @@ void LocalChannel::Flush() {
 }
 
 void LocalChannel::FailSoon(Error why) {
-  asio::post(loop_, [self = shared_from_this(), why = std::move(why)] { self->Fail(why); });
+  unwritable_ = true;
+  asio::post(loop_,
+             [self = shared_from_this(), why = std::move(why)] { self->FailAfterReading(why); });
+}
+
+void LocalChannel::FailAfterReading(Error why) {
+  for (int i = 0; i < kLastReads && !closed_; ++i) {
+    const Result<bool> more = ReadSome();
+    if (!more || !*more) break;
+  }
+  Fail(std::move(why));
 }
 
 void LocalChannel::WaitToWrite() {

@@ -47,6 +47,9 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
   void Send(const local::Answer& answer, int descriptor = -1);
   // Ends the connection from this side; a protocol error is told to the client. on_end runs.
   void Fail(Error why);
+  // What has come by now is handled, as far as that is bounded, and then the connection ends, as by
+  // Fail: of a client that is gone the last requests say what it still wanted.
+  void FailAfterReading(Error why);
   // No hook runs any more. What was sent before still arrives if the socket had room for it.
   void Close();
 
@@ -57,7 +60,7 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
   void Flush();
   void WaitToWrite();
   Result<bool> WriteSome();  // false: the socket is full
-  void FailSoon(Error why);  // not before the caller has returned
+  void FailSoon(Error why);  // by then the caller has returned
 
   asio::io_context& loop_;
   asio::local::stream_protocol::socket socket_;
@@ -68,6 +71,7 @@ class LocalChannel : public std::enable_shared_from_this<LocalChannel> {
   std::size_t sent_ = 0;  // of unsent_
   std::vector<int> unsent_descriptors_;
   bool waiting_to_write_ = false;
+  bool unwritable_ = false;  // nothing is sent any more; what has come is still read
   bool closed_ = false;
 };
 

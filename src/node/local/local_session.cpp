@@ -64,7 +64,7 @@ void LocalSession::Start(std::function<void()> on_end) {
     const Self self = weak.lock();
     if (!self) return;
     // Somebody else may still hold the socket.
-    self->OnConnectionEnd(Error(ErrorCode::kUnavailable, "the process has exited"));
+    self->channel_->FailAfterReading(Error(ErrorCode::kUnavailable, "the process has exited"));
     self->process_pins_.OnExit();
   });
 }
@@ -96,10 +96,10 @@ Result<void> LocalSession::Dispatch(local::Request request) {
       Advance(request.advance());
       return {};
     case local::Request::kCancel:
-      Cancel(request.cancel().request());
+      Cancel(request.cancel());
       return {};
     case local::Request::kRelease:
-      Release(request.release());
+      Release(request.release().made_by(), request.release().count());
       return {};
     case local::Request::kLeave:
       Leave(Operations::ClientEnd::kClosed);
@@ -157,13 +157,16 @@ void LocalSession::Advance(const local::Advance& body) {
   channel_->Send(news);
 }
 
-void LocalSession::Cancel(Id request) {
-  if (const auto call = calls_.find(request); call != calls_.end()) call->second->Cancel();
+// If it was answered its requester gave up before the answer came, and has nothing to release.
+void LocalSession::Cancel(const local::Cancel& body) {
+  const auto call = calls_.find(body.request());
+  if (call == calls_.end()) return Release(body.request(), body.count());
+  call->second->Cancel();
 }
 
-void LocalSession::Release(const local::Release& body) {
-  const std::uint64_t count = std::clamp<std::uint64_t>(body.count(), 1, wire::kMaxGetMany);
-  for (std::uint64_t place = 0; place < count; ++place) Release(body.made_by() + place);
+void LocalSession::Release(Id made_by, std::uint32_t count) {
+  const std::uint64_t all = std::clamp<std::uint64_t>(count, 1, wire::kMaxGetMany);
+  for (std::uint64_t place = 0; place < all; ++place) Release(made_by + place);
 }
 
 void LocalSession::Release(Id made_by) {

@@ -83,8 +83,8 @@ class LocalSession : public LocalClients::Member,
   Result<void> Dispatch(local::Request request);
   Result<void> Hello(const local::Request& request);
   void Advance(const local::Advance& body);
-  void Cancel(Id request);
-  void Release(const local::Release& body);
+  void Cancel(const local::Cancel& body);
+  void Release(Id made_by, std::uint32_t count);
   void Release(Id made_by);
   void Leave(Operations::ClientEnd how);
   Result<void> Forked(const local::Forked& body);

@@ -19,6 +19,7 @@ ProcessPins::ProcessPins(asio::io_context& loop, bool watched, std::function<voi
 
 Result<void> ProcessPins::Take(FileDescriptor pipe) {
   pipe_.reset();
+  pipe_ended_ = false;
   if (pipe.get() < 0) return {};
   if (!IsPipe(pipe.get())) {
     return std::unexpected(Error(ErrorCode::kProtocol, "the descriptor that came is no pipe"));
@@ -52,12 +53,16 @@ void ProcessPins::OnExit() {
 // the client's own one.
 void ProcessPins::OnPipeEnd(const EndWatch* pipe) {
   std::erase_if(children_, [pipe](const auto& child) { return child.first.get() == pipe; });
-  if (pipe_.get() == pipe) pipe_.reset();
+  if (pipe_.get() == pipe) {
+    pipe_.reset();
+    pipe_ended_ = true;
+  }
   FreeLeft();
 }
 
 void ProcessPins::FreeLeft() {
-  if (!connected_ && !running_ && !pipe_) left_.clear();
+  const bool gone = !pipe_ && (pipe_ended_ || !running_);
+  if (!connected_ && gone) left_.clear();
   on_free_();
 }
 

@@ -4,7 +4,8 @@
 // Decides: when such memory is free again. Is told: the client's pipes, its forks, the end of its
 // connection and of its process. Must never: give back a range while a process lives that may see
 // it. That is known from pipes, which the processes hold open (docs/protocol.md, R60), wherever they
-// run; and from the exit of the client's own process, where that is watched. On the node's loop only.
+// run. A client that closes keeps its pipe as long as it has views. Where no pipe could be had the
+// exit of the client's own process is known, if that is watched. On the node's loop only.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +56,9 @@ class ProcessPins {
   asio::io_context& loop_;
   const std::function<void()> on_free_;
   bool connected_ = true;
-  bool running_;  // the client's process; false also if nobody would say that it ended
-  Pipe pipe_;     // the client's; none: none came, or it has ended
+  bool running_;             // the client's process; false also if nobody would say that it ended
+  Pipe pipe_;                // the client's; none: none came, or it has ended
+  bool pipe_ended_ = false;  // so the client has no views, although its process may run
   std::map<Pipe, Pins> children_;
   Pins left_;  // until the client is gone
 };
