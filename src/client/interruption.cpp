@@ -18,13 +18,14 @@ Interruption::Interruption(std::function<bool()> wanted)
 
 Interruption::~Interruption() { innermost = outer_; }
 
-bool Interruption::Wanted() {
-  Interruption* const mine = innermost;
-  if (mine == nullptr || mine->came_) return mine != nullptr;
-  if (Now() < mine->next_) return false;
-  mine->came_ = mine->wanted_();
-  mine->next_ = Now() + (mine->came_ ? Duration::zero() : Duration(kAskEvery));
-  return mine->came_;
+bool Interruption::Wanted() { return innermost != nullptr && innermost->Ask(); }
+
+bool Interruption::Ask() {
+  if (came_) return true;
+  if (Now() < next_) return false;
+  came_ = wanted_() || (outer_ != nullptr && outer_->Ask());
+  next_ = Now() + (came_ ? Duration::zero() : Duration(kAskEvery));
+  return came_;
 }
 
 Time Interruption::NextQuestion() { return innermost == nullptr ? kNever : innermost->next_; }

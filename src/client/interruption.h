@@ -1,7 +1,8 @@
 // Interruption: ends what a thread waits for, or copies, for a reason that no deadline knows of. (In
 // Python, a signal.)
 //
-// While one lives, the calls of clients on its thread ask it now and then whether they are to end.
+// While one lives, the calls of clients on its thread ask it now and then whether they are to end, and
+// those that lived before it.
 // Then they answer `cancelled`; waiting for a Future or a Reduction answers `timeout`: those go on.
 // Decides: nothing. Must never: be asked by another thread; answer no after a yes.
 #pragma once
@@ -35,6 +36,8 @@ class Interruption {
   static Error Reason();
 
  private:
+  bool Ask();
+
   const std::function<bool()> wanted_;
   Interruption* const outer_;
   Time next_;

@@ -6,12 +6,14 @@
 #include <hoplite/channel.h>
 #include <hoplite/client.h>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "client/channel/publisher.h"
 #include "client/channel/snapshot_state.h"
 #include "client/channel/stream_impl.h"
 #include "client/channel/version_request.h"
 #include "client/client_access.h"
+#include "client/interruption.h"
 #include "client/pending.h"
 #include "client/register_state.h"
 
@@ -29,8 +31,10 @@ struct Channel::State {
   std::shared_ptr<VersionRequest> Begin(const std::shared_ptr<State>& self,
                                         VersionRequest::Wanted wanted);
   Future<Snapshot> Ask(const std::shared_ptr<State>& self, VersionRequest::Wanted wanted);
+  Result<std::uint64_t> Publish(std::span<const Part> parts, const PublishOptions& options);
   Error Closed() const { return {ErrorCode::kCancelled, "channel '" + name + "' was closed"}; }
   void Close();
+  void EndIfNobodyPublishes();
   const std::shared_ptr<client::Connection>& connection() const {
     return ClientAccess::StateOf(head).connection;
   }
@@ -88,21 +92,37 @@ void Channel::State::Close() {
   for (const auto& weak : waiting) {
     if (const auto request = weak.lock()) request->GiveUp(Closed());
   }
-  const TimedMutexLock lock(publishing);
+  EndIfNobodyPublishes();
+}
+
+// Of a channel that was closed. A thread that publishes meanwhile finds that out, and does it.
+void Channel::State::EndIfNobodyPublishes() {
+  if (!publishing.LockBefore(hoplite::Now())) return;
+  const TimedMutexLock lock(AlreadyLocked(), publishing);
   publisher.End();
 }
 
 // --- publishing
 
 Result<std::uint64_t> Channel::Publish(std::span<const Part> parts, const PublishOptions& options) {
+  const std::shared_ptr<State> state = state_;
+  const Result<std::uint64_t> published = state->Publish(parts, options);
+  if (!state->closed) return published;
+  state->EndIfNobodyPublishes();
+  return published ? published : std::unexpected(state->Closed());
+}
+
+Result<std::uint64_t> Channel::State::Publish(std::span<const Part> parts,
+                                              const PublishOptions& options) {
   const Time deadline = client::DeadlineAfter(options.timeout);
-  if (!state_->publishing.LockBefore(deadline)) {
-    return std::unexpected(Error(ErrorCode::kTimeout,
-                                 "channel '" + state_->name + "': another thread still publishes"));
+  if (!publishing.LockBefore(deadline)) {
+    return std::unexpected(
+        Error(ErrorCode::kTimeout, "channel '" + name + "': another thread still publishes"));
   }
-  const TimedMutexLock lock(AlreadyLocked(), state_->publishing);
-  if (state_->closed) return std::unexpected(state_->Closed());
-  return state_->publisher.Publish(parts, options, deadline);
+  const TimedMutexLock lock(AlreadyLocked(), publishing);
+  if (closed) return std::unexpected(Closed());
+  const client::Interruption by_close([this] { return closed.load(); });
+  return publisher.Publish(parts, options, deadline);
 }
 
 // --- reading

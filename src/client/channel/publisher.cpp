@@ -92,8 +92,12 @@ Result<Publisher::Objects> Publisher::PutPacked(const Packing& packing, Time dea
   const std::string before = Encoded(packing.manifest);
   std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(before))};
   pieces.insert(pieces.end(), packing.pieces.begin(), packing.pieces.end());
-  TRY_ASSIGN(const ObjectId made, client_.Put(std::span<const std::span<const std::byte>>(pieces),
-                                              {.owned = true, .timeout = Left(deadline)}));
+  const ObjectId made = ObjectId::Random();
+  const Result<ObjectId> put = client_.Put(std::span<const std::span<const std::byte>>(pieces),
+                                           {.id = made, .owned = true, .timeout = Left(deadline)});
+  // It may have been made all the same.
+  if (!put) condemned_.push_back(made);
+  TRY(put);
   Objects objects{made};
   std::vector<std::uint64_t> bytes{Pieces(pieces).size()};
   for (const std::size_t older : packing.older) {
@@ -213,11 +217,10 @@ Result<Publisher::Objects> Publisher::Own(const std::optional<Head>& head, Time 
   return Objects{};
 }
 
+// Waits for nobody: it is part of a Close.
 void Publisher::End() {
-  for (const Objects& objects : std::exchange(kept_, {})) {
-    static_cast<void>(client_.Disown(std::span(objects)));
-  }
-  static_cast<void>(client_.Disown(std::span(condemned_)));
+  for (const Objects& objects : std::exchange(kept_, {})) client_.DisownSoon(std::span(objects));
+  client_.DisownSoon(std::span(condemned_));
   condemned_.clear();
 }
 

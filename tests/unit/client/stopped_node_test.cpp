@@ -1,11 +1,16 @@
 // A worker beside a node that stands still, wakes up, or is started again at the same socket.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <hoplite/channel.h>
 
 #include "testing/local_node.h"
 #include "testing/standstill.h"
@@ -56,6 +61,44 @@ TEST(StoppedNode, WhatItMissedIsToldWhenItGoesOn) {
   }
   ASSERT_TRUE(client.Delete(id, {.timeout = 20s}));
   EXPECT_TRUE(Eventually([&] { return node.used_bytes() == 0; }));
+}
+
+// Its end is told when the node goes on.
+TEST(StoppedNode, AChannelThatPublishedIsClosedAtOnce) {
+  LocalNode node;
+  Client client = node.Worker();
+  Channel channel = client.OpenChannel("it").value();
+  ASSERT_TRUE(channel.Publish({}));
+  std::future<void> closed;
+  bool in_time = false;
+  {
+    const Standstill standstill(node.operations().loop());
+    closed = std::async(std::launch::async, [&] { channel.Close(); });
+    in_time = closed.wait_for(10s) == std::future_status::ready;
+  }
+  EXPECT_TRUE(in_time);
+  EXPECT_TRUE(Eventually([&] { return node.used_bytes() == 0; })) << "what it published goes";
+}
+
+TEST(StoppedNode, ACloseOfAChannelCancelsWhatAnotherThreadPublishes) {
+  LocalNode node;
+  Client client = node.Worker();
+  Channel channel = client.OpenChannel("it").value();
+  ASSERT_TRUE(channel.Publish({}));
+  std::future<Result<std::uint64_t>> published;
+  std::future<void> closed;
+  bool in_time = false;
+  {
+    const Standstill standstill(node.operations().loop());
+    published = std::async(std::launch::async, [&] { return channel.Publish({}); });
+    EXPECT_EQ(published.wait_for(200ms), std::future_status::timeout);
+    closed = std::async(std::launch::async, [&] { channel.Close(); });
+    in_time = closed.wait_for(10s) == std::future_status::ready &&
+              published.wait_for(10s) == std::future_status::ready;
+  }
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(CodeOf(published.get()), ErrorCode::kCancelled);
+  EXPECT_TRUE(Eventually([&] { return node.used_bytes() == 0; })) << "what it published goes";
 }
 
 TEST(StoppedNode, APutThatFoundNoRoomInTimeNeverHappens) {
