@@ -20,7 +20,7 @@ Error Deleted() { return {ErrorCode::kDeleted, "the object was deleted"}; }
 class FakeOperations::FakeRegister final : public node::OpenRegister {
  public:
   FakeRegister(FakeOperations& node, const std::string& name)
-      : entry_(node.registers_[name]), open_(std::in_place, node.open_registers_, 1) {}
+      : name_(name), entry_(node.registers_[name]), open_(std::in_place, node.open_registers_, 1) {}
 
   net::Task<Result<Answer>> Get(node::CallPtr) override { co_return Answer{.entry = entry_}; }
   net::Task<Result<Answer>> CompareAndSet(protocol::CompareAndSet write, node::CallPtr) override {
@@ -35,7 +35,8 @@ class FakeOperations::FakeRegister final : public node::OpenRegister {
     while (!call->cancelled && open_ && co_await call->changed.Wait(call->deadline)) {
     }
     waiting_.erase(call);
-    co_return std::unexpected(Error(ErrorCode::kTimeout, "the register did not change"));
+    co_return std::unexpected(
+        Error(ErrorCode::kTimeout, "the register " + name_ + " did not change"));
   }
   void Close() override {
     open_.reset();
@@ -43,6 +44,7 @@ class FakeOperations::FakeRegister final : public node::OpenRegister {
   }
 
  private:
+  const std::string name_;
   protocol::RegisterContents& entry_;
   std::optional<node::Counted<>> open_;
   std::set<node::CallPtr> waiting_;

@@ -13,6 +13,7 @@
 #include "base/try.h"
 #include "base/units.h"
 #include "net/tcp_syscalls.h"
+#include "node/local/local_convert.h"
 #include "wire/passed_descriptors.h"
 
 namespace hoplite::node {
@@ -31,8 +32,7 @@ Error SystemError(const char* what) {
 // An answer to no request: the connection ends.
 local::Answer LastWords(const Error& why) {
   local::Answer last;
-  last.mutable_error()->set_code(static_cast<std::uint32_t>(why.code));
-  last.mutable_error()->set_message(why.message);
+  FillError(why, *last.mutable_error());
   return last;
 }
 

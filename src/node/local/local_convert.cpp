@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/shown_text.h"
 #include "base/try.h"
 #include "protocol/failure.h"
 #include "wire/local_protocol.h"
@@ -44,7 +45,7 @@ std::string VersionText(const Version& version) { return version ? ToString(vers
 
 void FillError(const Error& error, v1::local::Error& message) {
   message.set_code(static_cast<std::uint32_t>(error.code));
-  message.set_message(error.message);
+  message.set_message(ShownText(error.message));
 }
 
 Result<ErrorCode> ReadErrorCode(std::uint32_t number) {

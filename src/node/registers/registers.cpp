@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "base/shown_text.h"
+
 namespace hoplite::node {
 
 using Answer = OpenRegister::Answer;
@@ -35,7 +37,7 @@ class Registers::Handle final : public OpenRegister {
  public:
   Handle(Registers& registers, const std::string& name)
       : registers_(registers),
-        name_("register \"" + name + '"'),
+        name_("register \"" + ShownText(name) + '"'),
         id_(ObjectId::FromName(name)),
         handle_(++registers.names_) {
     State::Effects effects;

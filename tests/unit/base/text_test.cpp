@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/shown_text.h"
+
 namespace hoplite {
 namespace {
 
@@ -33,6 +35,13 @@ TEST(Text, Addresses) {
                           "[[::1]:1", "[h:1", "[::1]]:1"}) {
     EXPECT_FALSE(ParseHostPort(bad)) << bad;
   }
+}
+
+TEST(Text, BytesThatAreNoCharactersAreShownAsNumbers) {
+  for (const char* text : {"", "n1", "\xc3\xa4\n"}) EXPECT_EQ(ShownText(text), text);
+  EXPECT_EQ(ShownText("\xff"), "\\xff");
+  EXPECT_EQ(ShownText("a\xc3"), "a\\xc3");
+  EXPECT_EQ(ShownText("\xed\xa0\x80 \xe2\x82\xac"), "\\xed\\xa0\\x80 \xe2\x82\xac");
 }
 
 TEST(Text, PlainIsUtf8WithoutControlCharacters) {

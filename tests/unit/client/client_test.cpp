@@ -188,6 +188,17 @@ TEST_P(ClientTest, ViewOutlivesItsClientAndTheNode) {
   EXPECT_EQ(CodeOf(client_.Put("x")), ErrorCode::kUnavailable);
 }
 
+// An error that names it is text all the same, and does not end the connection.
+TEST_P(ClientTest, ARegistersNameMayBeNoText) {
+  const auto held = client_.OpenRegister("\xff name", {.timeout = 5s});
+  ASSERT_TRUE(held);
+  const auto waits = client_.GetAsync(ObjectId::Random(), {.timeout = 1s});
+  const auto changed = held->Changed({}, {.timeout = 20ms});
+  ASSERT_EQ(CodeOf(changed), ErrorCode::kTimeout);
+  EXPECT_THAT(changed.error().message, testing::HasSubstr("\\xff name"));
+  EXPECT_EQ(CodeOf(waits.Wait()), ErrorCode::kTimeout) << "the others go on";
+}
+
 TEST_P(ClientTest, CloseAndTheEndOfTheNodeWakeWhoWaits) {
   Client other = Attach();
   const auto closed = other.GetAsync(ObjectId::Random());
