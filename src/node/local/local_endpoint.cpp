@@ -13,6 +13,7 @@
 
 #include "base/accounts.h"
 #include "base/log.h"
+#include "base/socket_path.h"
 #include "base/try.h"
 #include "net/tcp_syscalls.h"
 
@@ -78,8 +79,10 @@ Result<void> ClearStale(asio::io_context& loop, const std::string& path) {
   if (SomebodyListens(loop, path)) {
     return std::unexpected(Unavailable(path, "another node listens there"));
   }
-  ::unlink(path.c_str());
-  return {};
+  if (::unlink(path.c_str()) == 0) return {};
+  return std::unexpected(
+      Unavailable(path, fmt::format("a node that has ended left it, and it can't be removed: {}",
+                                    std::strerror(errno))));
 }
 
 }  // namespace
@@ -99,8 +102,11 @@ Result<void> LocalEndpoint::Listen(const std::string& path, const std::string& g
                                                        path, sizeof(sockaddr_un::sun_path) - 1)));
   }
   TRY_ASSIGN(const std::optional<gid_t> allowed, Allowed(path, group));
-  TRY(ClearStale(operations_.loop(), path));
-  if (const auto opened = Open(path, allowed); !opened) {
+  TRY_ASSIGN(SocketLock lock, SocketLock::Take(path));
+  lock_.emplace(std::move(lock));
+  const Result<void> opened =
+      ClearStale(operations_.loop(), path).and_then([&] { return Open(path, allowed); });
+  if (!opened) {
     asio::error_code ignored;
     acceptor_.close(ignored);
     RemoveSocket();
@@ -120,7 +126,7 @@ Result<void> LocalEndpoint::Open(const std::string& path, std::optional<gid_t> g
   if (!error) net::CloseOnExec(acceptor_.native_handle());
   if (!error) acceptor_.bind(Protocol::endpoint(path), error);
   if (error) return std::unexpected(Unavailable(path, error.message()));
-  path_ = path;
+  path_ = AbsoluteSocketPath(path);
   ::lstat(path.c_str(), &bound_);
   TRY(Restrict(path, group));
   acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -230,9 +236,12 @@ void LocalEndpoint::Stop() {
 void LocalEndpoint::RemoveSocket() {
   struct stat now{};
   const std::string path = std::exchange(path_, {});
-  if (path.empty() || ::lstat(path.c_str(), &now) != 0) return;
   // Somebody may have put another one in its place.
-  if (now.st_dev == bound_.st_dev && now.st_ino == bound_.st_ino) ::unlink(path.c_str());
+  if (!path.empty() && ::lstat(path.c_str(), &now) == 0 && now.st_dev == bound_.st_dev &&
+      now.st_ino == bound_.st_ino) {
+    ::unlink(path.c_str());
+  }
+  lock_.reset();
 }
 
 }  // namespace hoplite::node

@@ -25,6 +25,7 @@
 #include "node/core/operations.h"
 #include "node/local/local_clients.h"
 #include "node/local/local_session.h"
+#include "node/local/socket_lock.h"
 
 namespace hoplite::node {
 
@@ -40,7 +41,8 @@ class LocalEndpoint {
   // by a dead node is replaced.
   //   invalid_argument  the path is longer than a socket's may be; there is no such group, or this
   //                     process may not give it a file
-  //   unavailable       a living node listens there, or something else lies there
+  //   unavailable       a living node listens there, or starts to; something else lies there; the
+  //                     folder can't be written to
   Result<void> Listen(const std::string& path, const std::string& group = {});
   // One end of a socketpair, whose other end belongs to a client in this process. Takes it.
   Result<void> AddSession(int socket);
@@ -71,8 +73,9 @@ class LocalEndpoint {
   asio::steady_timer retry_;
   // Handlers may be queued when Stop runs; without this they do nothing.
   std::shared_ptr<void> listening_;
-  std::string path_;
-  struct stat bound_{};  // what path_ was when it was made
+  std::string path_;                // absolute, if that is no longer than a socket's may be
+  std::optional<SocketLock> lock_;  // of path_
+  struct stat bound_{};             // what path_ was when it was made
   std::unordered_set<std::shared_ptr<LocalSession>> sessions_;
   std::deque<std::weak_ptr<LocalSession>> strangers_;  // without Hello; the oldest first
   bool failing_ = false;                               // accepting fails, and the log says so
