@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -11,8 +13,35 @@
 
 namespace hoplite::cli {
 
-// What the command line asked for. An error is printed by the caller as "code: sentence".
-using Action = std::function<Result<void>()>;
+enum class ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,  // the operation failed; standard error names the code and says why
+  kUsage = 2,   // the arguments make no sense; nothing was done
+  kLeft = 3,    // a node that was told to hand its objects on ended with some of them
+};
+
+// What the command line asked for: a function that gives a Result<void>, or a Result<ExitStatus> if
+// it may end in more than one way. An error is printed by the caller as "code: sentence".
+class Action {
+ public:
+  Action() = default;
+  template <typename F>
+    requires std::is_convertible_v<std::invoke_result_t<F&>, Result<void>>
+  Action(F function)
+      : function_([function = std::move(function)] {
+          return function().transform([] { return ExitStatus::kDone; });
+        }) {}
+  template <typename F>
+    requires std::is_same_v<std::invoke_result_t<F&>, Result<ExitStatus>>
+  Action(F function) : function_(std::move(function)) {}
+
+  explicit operator bool() const { return static_cast<bool>(function_); }
+  Result<ExitStatus> operator()() const { return function_(); }
+
+ private:
+  std::function<Result<ExitStatus>()> function_;
+};
+
 // Adds one subcommand.
 using AddCommand = void (*)(CLI::App& app, Action& chosen);
 

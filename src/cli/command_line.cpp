@@ -112,11 +112,12 @@ std::optional<ExitStatus> Parse(CLI::App& app, const std::vector<std::string>& a
 
 // Exceptions end with a sentence, too: no memory (endless standard input, for example), and what
 // Asio throws when the system refuses a descriptor or a thread.
-Result<void> Perform(const Action& action) {
+Result<ExitStatus> Perform(const Action& action) {
   try {
     TRY(RequireDescriptors(kDescriptors, "a command"));
-    const Result<void> done = action();
-    return done ? CheckOutput() : done;
+    TRY_ASSIGN(const ExitStatus status, action());
+    TRY(CheckOutput());
+    return status;
   } catch (const std::system_error& error) {
     return std::unexpected(Error(ErrorCode::kResourceExhausted, error.what()));
   } catch (const std::bad_alloc&) {
@@ -152,8 +153,8 @@ ExitStatus Run(const std::vector<std::string>& arguments, std::ostream& out, std
     return Misused(arguments, *unknown, *unknown + "\nRun with --help for a list.\n", err);
   }
   if (const auto ended = Parse(app, arguments, chosen, out, err)) return *ended;
-  const Result<void> result = Perform(chosen);
-  return result ? ExitStatus::kDone : Fail(arguments, result.error(), err);
+  const Result<ExitStatus> result = Perform(chosen);
+  return result ? *result : Fail(arguments, result.error(), err);
 }
 
 }  // namespace hoplite::cli

@@ -17,12 +17,6 @@ namespace hoplite::cli {
 void Complain(const std::vector<std::string>& arguments, const Error& error,
               const std::string& words, std::ostream& err);
 
-enum class ExitStatus : int {
-  kDone = 0,
-  kFailed = 1,  // the operation failed; standard error names the code and says why
-  kUsage = 2,   // the arguments make no sense; nothing was done
-};
-
 // `arguments` without the program's name. Help and version go to `out`, complaints to `err`; what a
 // command prints goes to the process's own standard output. `more`: subcommands beside those of
 // command.h.

@@ -90,8 +90,8 @@ Result<void> PrintDrained(const Node& node, const DrainOutcome& outcome, bool js
                            outcome.handed_on, outcome.left_count));
 }
 
-// Hands the node's objects on; another signal ends that at once.
-Result<void> DrainNode(Node& node, const NodeArguments& options, StopSignal& signal) {
+// Hands the node's objects on; another signal ends that at once, with whatever is left.
+Result<ExitStatus> DrainNode(Node& node, const NodeArguments& options, StopSignal& signal) {
   signal.Forget();
   const FileDescriptor ended(::eventfd(0, EFD_CLOEXEC));
   if (ended.get() < 0) {
@@ -107,17 +107,18 @@ Result<void> DrainNode(Node& node, const NodeArguments& options, StopSignal& sig
   const bool hurries = signal.WaitUnless(ended.get());
   if (hurries) node.Stop();
   drains.join();
-  if (hurries) return {};
+  if (hurries) return ExitStatus::kLeft;
   TRY(outcome);
-  return PrintDrained(node, *outcome, options.json);
+  TRY(PrintDrained(node, *outcome, options.json));
+  return outcome->left_count == 0 ? ExitStatus::kDone : ExitStatus::kLeft;
 }
 
-Result<void> RunNode(const NodeArguments& options) {
+Result<ExitStatus> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
   StopSignal stop;
   TRY(stop.WatchParent(options.parent));
   auto started = StartNode(options.config, stop);
-  if (!started && started.error().code == ErrorCode::kCancelled) return {};
+  if (!started && started.error().code == ErrorCode::kCancelled) return ExitStatus::kDone;
   TRY_ASSIGN(const auto node, std::move(started));
   log::SetPrefix(node->name());
   TRY_ASSIGN(auto metrics,
@@ -127,7 +128,7 @@ Result<void> RunNode(const NodeArguments& options) {
   while (!refusal && !IsIdle(*node, options) && !stop.WaitFor(kLookEvery)) {
     refusal = node->refusal();
   }
-  Result<void> drained;
+  Result<ExitStatus> drained = ExitStatus::kDone;
   if (!refusal && options.drain > Duration(0)) drained = DrainNode(*node, options, stop);
   metrics.reset();
   node->Stop();

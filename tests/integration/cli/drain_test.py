@@ -57,7 +57,7 @@ class Drain(CommandTest):
             node = Leaving(cluster, "1s")
             object_id, _ = self.put(node, 3_000_000)
             status, printed, log = node.stop()
-            self.assertEqual((status, printed[0]["handed_on"], printed[0]["left"]), (0, 0, 1))
+            self.assertEqual((status, printed[0]["handed_on"], printed[0]["left"]), (3, 0, 1))
             self.assertRegex(log, f"{object_id} was not handed on: no other node has room for its 3000000 bytes: n1 has")
 
     def test_a_second_signal_ends_it_at_once(self):
@@ -71,7 +71,7 @@ class Drain(CommandTest):
 
             wait_until(refuses, "it takes no new object")
             status, printed, _ = node.stop()
-            self.assertEqual((status, printed), (0, []))
+            self.assertEqual((status, printed), (3, []))
             self.assertFalse(os.path.exists(node.socket))
 
 
