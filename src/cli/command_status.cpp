@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/stop_signal.h"
 #include "cli/timeouts.h"
+#include "client/client_access.h"
 #include "net/security.h"
 
 namespace hoplite::cli {
@@ -28,11 +29,15 @@ namespace {
 // As many objects as a person reads.
 constexpr std::uint64_t kListed = 100;
 
+// Without --timeout, for a shard that is not the only one: as `hoplite top` does.
+constexpr std::chrono::seconds kShardPatience{2};
+
 struct StatusArguments {
   std::vector<std::string> directory;
   SecurityConfig security;
   NodeSocket socket;
   Duration timeout = kAnswerTimeout;
+  bool patient = false;  // waits for each shard as long as the timeout allows
   bool watch = false;
   bool json = false;
   bool all = false;
@@ -44,11 +49,14 @@ Result<ClusterStatus> Look(const StatusArguments& options) {
   if (!options.directory.empty()) {
     TRY_ASSIGN(const net::SecurityPtr security,
                net::Security::Load(options.security, net::TlsRole::kNode, std::nullopt));
-    return StatusOfDirectory(options.directory, security, options.timeout, options.max_objects());
+    const bool brief = !options.patient && options.directory.size() > 1;
+    return StatusOfDirectory(options.directory, security, brief ? kShardPatience : options.timeout,
+                             options.max_objects());
   }
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
-  return client.Status({.timeout = deadline.left()}, options.max_objects());
+  return ClientAccess::Status(client, deadline.left(), options.max_objects(),
+                              options.patient ? Duration::max() : kShardPatience);
 }
 
 // How fast transfers are is known by the second look at them.
@@ -97,14 +105,16 @@ void AddStatus(CLI::App& app, Action& chosen) {
   AddAddresses(*command, "--directory", options->directory,
                "ask all shards themselves, without a node");
   AddSecurity(*command, options->security);
-  AddAnswerTimeout(*command, options->timeout);
+  CLI::Option* timeout = AddAnswerTimeout(*command, options->timeout);
+  timeout->default_str("30s; 2s for one of several shards");
   AddSocket(*command, options->socket);
   command->add_flag("--watch", options->watch, "every second, until Ctrl-C");
   command->add_flag("--all", options->all,
                     fmt::format("list every object, not the first {} only; --json does", kListed));
   AddJson(*command, options->json);
-  command->callback([&chosen, options, command] {
+  command->callback([&chosen, options, command, timeout] {
     RequireSound(*command, options->security.Validate());
+    options->patient = timeout->count() > 0;
     chosen = [options] { return options->watch ? Watch(*options) : PrintOnce(*options); };
   });
 }

@@ -405,6 +405,12 @@ Result<Subscription> Client::Subscribe(const ObjectId& id, const CallOptions& op
   return Subscription(std::move(impl));
 }
 
+Result<ClusterStatus> ClientAccess::Status(Client& client, std::chrono::milliseconds timeout,
+                                           std::uint64_t max_objects, Duration patience) {
+  const Time deadline = DeadlineAfter(timeout);
+  return client::AskForStatus(*client.state_->Now(deadline), deadline, max_objects, patience);
+}
+
 Result<ClusterStatus> Client::Status(const CallOptions& options, std::uint64_t max_objects) {
   const Time deadline = DeadlineAfter(options.timeout);
   return client::AskForStatus(*state_->Now(deadline), deadline, max_objects);

@@ -94,6 +94,9 @@ class ClientAccess {
   // Ready, with the error that says why, when the connection that the client has now has ended. The
   // connection keeps a note of it to its end.
   static std::unique_ptr<client::Question> UntilEnd(Client& client, Time deadline);
+  // Where there are several shards one that is silent for `patience` is away.
+  static Result<ClusterStatus> Status(Client& client, std::chrono::milliseconds timeout,
+                                      std::uint64_t max_objects, Duration patience);
   // From the View that answered request `id`: the buffer releases it. protocol: it is not inside the
   // segment.
   static Result<Buffer> MakeBuffer(std::shared_ptr<client::Connection> connection,

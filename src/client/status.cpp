@@ -23,9 +23,14 @@ Time ShareOf(Time deadline, std::uint32_t shards_left) {
   return now + std::max<Duration>(deadline - now, Duration{0}) / shards_left;
 }
 
+Time Soonest(Time deadline, Duration patience) {
+  const Time now = Now();
+  return patience > kNever - now ? deadline : std::min(deadline, now + patience);
+}
+
 // Asks for what one shard shows, page after page, and adds it.
 Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time deadline,
-                           std::uint64_t max_objects, ClusterStatus& status) {
+                           Duration patience, std::uint64_t max_objects, ClusterStatus& status) {
   std::string after;
   std::uint64_t left = max_objects;
   for (bool more = true; more;) {
@@ -34,7 +39,8 @@ Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time dea
     request.mutable_status()->set_after(after);
     request.mutable_status()->set_limit(
         static_cast<std::uint32_t>(std::clamp(left, std::uint64_t{1}, kPage)));
-    TRY_ASSIGN(const local::Answer answer, connection.Call(std::move(request), deadline));
+    TRY_ASSIGN(const local::Answer answer,
+               connection.Call(std::move(request), Soonest(deadline, patience)));
     const auto& page = answer.status();
     if (after.empty()) AddShard(page, status);
     // One page may have one object more than is wanted: a request for none asks for one.
@@ -70,15 +76,17 @@ Result<ClusterStatus> WithWhatIsThere(ClusterStatus status, std::uint64_t max_ob
   return status;
 }
 
-Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline,
-                                   std::uint64_t max_objects) {
+Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline, std::uint64_t max_objects,
+                                   Duration patience) {
   ClusterStatus status;
   std::optional<Error> lacks;  // the first
   // One that never attached answers why.
   const std::uint32_t shards = std::max(connection.shards(), 1u);
+  if (shards == 1) patience = Duration::max();
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     const Time until = ShareOf(deadline, shards - shard);
-    const Result<void> added = AddShardPages(connection, shard, until, max_objects, status);
+    const Result<void> added =
+        AddShardPages(connection, shard, until, patience, max_objects, status);
     if (added) continue;
     if (!LacksOne(added.error()) || connection.lost()) return std::unexpected(added.error());
     if (!lacks) lacks = added.error();

@@ -13,8 +13,9 @@
 
 namespace hoplite::client {
 
-Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline,
-                                   std::uint64_t max_objects);
+// Where there are several shards one that is silent for `patience` is away.
+Result<ClusterStatus> AskForStatus(Connection& connection, Time deadline, std::uint64_t max_objects,
+                                   Duration patience = Duration::max());
 
 // --- of one shard after the other, however they are asked
 // It is away, or slow: others may answer all the same.

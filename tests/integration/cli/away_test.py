@@ -1,8 +1,10 @@
 """Commands while the directory is away: what they say."""
 
 import json
+import signal
 import socket
 import subprocess
+import time
 import unittest
 
 from cluster import HOPLITE, PATIENCE, Cluster, CommandTest, wait_until
@@ -79,6 +81,25 @@ class OneOfTwoShards(CommandTest):
             for shard in shards:
                 shard.end()
             self.refuse("unavailable", "status", "--directory", both, "--timeout", "20s")
+
+    def test_status_does_not_wait_long_for_one_that_hangs(self):
+        with Cluster(0) as cluster:
+            addresses = free_addresses(2)
+            both = ",".join(addresses)
+            shards = [cluster.start("directory", "--listen", one, "--shards", both) for one in addresses]
+            at = cluster.path("n.sock")
+            cluster.start(*cluster.node_command("n", at, directory=both))
+            shards[0].process.send_signal(signal.SIGSTOP)
+            try:
+                for asked in (("--socket", at), ("--directory", both)):
+                    with self.subTest(asked=asked):
+                        begun = time.monotonic()
+                        document = json.loads(self.succeed("status", "--json", *asked))
+                        self.assertIn("away", document["shards"][0])
+                        self.assertNotIn("away", document["shards"][1])
+                        self.assertLess(time.monotonic() - begun, 10)
+            finally:
+                shards[0].process.send_signal(signal.SIGCONT)
 
 
 if __name__ == "__main__":
