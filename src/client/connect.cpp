@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
+#include "base/socket_path.h"
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/interruption.h"
@@ -111,12 +112,14 @@ Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::s
 }
 
 Result<Client> Client::Connect(const std::string& socket, std::chrono::milliseconds timeout) {
-  TRY_ASSIGN(auto connection, Attach(socket, client::NodeOf::kAnybody, timeout));
-  return ClientAccess::Make(std::move(connection), socket);
+  const std::string path = AbsoluteSocketPath(socket);
+  TRY_ASSIGN(auto connection, Attach(path, client::NodeOf::kAnybody, timeout));
+  return ClientAccess::Make(std::move(connection), path);
 }
 
-Result<Client> ClientAccess::ConnectToOwn(const std::string& path,
+Result<Client> ClientAccess::ConnectToOwn(const std::string& socket,
                                           std::chrono::milliseconds timeout) {
+  const std::string path = AbsoluteSocketPath(socket);
   constexpr auto kOwn = client::NodeOf::kSelfOrRoot;
   TRY_ASSIGN(auto connection, Attach(path, kOwn, timeout));
   return Make(std::move(connection), path, kOwn);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
@@ -127,6 +128,19 @@ TEST(StoppedNode, WhoIsCalledWhenReadyIsCalledAtTheDeadline) {
   EXPECT_TRUE(Eventually([&] { return called == 2; }));
   EXPECT_EQ(get.Wait(0ms).error().code, ErrorCode::kTimeout);
   EXPECT_EQ(put.Wait(0ms).error().code, ErrorCode::kTimeout);
+}
+
+TEST(RestartedNode, IsFoundFromAnotherFolderByAPathThatWasRelative) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::string path = FreshSocketPath();
+  auto node = std::make_unique<LocalNode>(1_MiB, path);
+  std::filesystem::current_path(std::filesystem::path(path).parent_path());
+  Client client = Client::Connect(std::filesystem::path(path).filename()).value();
+  std::filesystem::current_path("/");
+  node.reset();
+  node = std::make_unique<LocalNode>(1_MiB, path);
+  EXPECT_TRUE(Eventually([&] { return client.Put("y", {.timeout = 20s}).has_value(); }));
+  std::filesystem::current_path(before);
 }
 
 TEST(RestartedNode, TheClientFindsTheNewOneAndWhatItHadFromTheOldStays) {

@@ -71,5 +71,18 @@ TEST(LocalSocketTest, WhereADeadNodesSocketCanNotBeRemovedItSaysSo) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(LocalSocketTest, ItsSocketGoesAlsoWhenTheProcessHasAnotherFolderByThen) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(std::filesystem::temp_directory_path());
+  const std::string path = FreshSocketPath();
+  {
+    LocalNode node(1_MiB, std::filesystem::path(path).filename());
+    EXPECT_TRUE(std::filesystem::exists(path));
+    std::filesystem::current_path("/");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  std::filesystem::current_path(before);
+}
+
 }  // namespace
 }  // namespace hoplite::test
