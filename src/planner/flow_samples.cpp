@@ -64,7 +64,7 @@ StripeMask Compared(const Feed& feed, const CopyTable& table) {
   return table.group_count() == 1 ? table.layout().all_stripes() : feed.stripes;
 }
 
-bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told) {
+bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told, Time now) {
   const Copy* copy = table.Find(receiver);
   const Feed* feed = FeedOf(copy, table);
   if (feed == nullptr || told == Time{}) {
@@ -75,7 +75,7 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told) {
   const std::uint64_t has = copy->progress();
   const std::uint64_t ready =
       table.forest() ? ReadyBlocks(*copy, table) : ReadyBlocks(*copy, *feed, table);
-  const Window next{told, has, ready, StreamsOf(feed->source, table)};
+  const Window next{told, has, ready, StreamsOf(feed->source, table), now};
   const bool begins = sample.grant != feed->grant || feed->moving() || told < sample.window.since ||
                       has < sample.window.had;
   if (begins || !sample.flowing) {
@@ -92,7 +92,8 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told) {
   if (elapsed >= kShortest && (bytes >= kEnoughBytes || elapsed >= kLongEnough)) {
     const double rate = bytes / ToSeconds(elapsed);
     const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
-    Close(sample, rate, window.ready == kEverything || Bytes(window.ready, table) >= under_way);
+    Close(sample, rate, window.ready == kEverything || Bytes(window.ready, table) >= under_way,
+          now);
     window = next;
   } else if (!whole) {
     return false;
@@ -106,16 +107,19 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told) {
 }
 
 // Windows of a source that served others meanwhile are of different streams.
-void FlowSamples::Close(Sample& sample, double bytes_per_second, bool had_bytes) {
+void FlowSamples::Close(Sample& sample, double bytes_per_second, bool had_bytes, Time now) {
   const Window& window = sample.window;
-  const Rate alone{bytes_per_second, bytes_per_second, had_bytes, window.beside};
+  const Rate alone{bytes_per_second, bytes_per_second, had_bytes, window.beside, window.heard, now};
   Rate& before = sample.before;
   sample.rate = {};
   if (before.most > 0) {
     const bool alike = window.steady && before.beside == window.beside;
-    sample.rate = {std::min(before.most, alone.most), std::max(before.most, alone.most),
+    sample.rate = {std::min(before.most, alone.most),
+                   std::max(before.most, alone.most),
                    alike && had_bytes && before.held,
-                   alike ? window.beside : std::pair<std::size_t, GrantId>{}};
+                   alike ? window.beside : std::pair<std::size_t, GrantId>{},
+                   window.heard,
+                   now};
   }
   before = alone;
   if (!window.steady) before.beside = {};

@@ -31,11 +31,13 @@ class FlowSamples {
     bool held = false;  // all the while its source had bytes for it
     // Of the streams of its source, the same in both: how many, and the newest.
     std::pair<std::size_t, GrantId> beside;
+    Time middle;  // by the shard's clock: where the second window begins, and where it ends
+    Time ended;
   };
 
   // The receiver's marks in the table are news, which it had at this time of its own clock (none: it
-  // does not tell). True: RateOf has a new answer.
-  bool Note(NodeId receiver, const CopyTable& table, Time told);
+  // does not tell), and are heard now. True: RateOf has a new answer.
+  bool Note(NodeId receiver, const CopyTable& table, Time told, Time now);
   // Sources may be compared once more: true once in so long.
   bool IsDue(Duration interval, Time now);
   // Through the grant that feeds the receiver now.
@@ -52,6 +54,7 @@ class FlowSamples {
     std::uint64_t had = 0;    // blocks
     std::uint64_t ready = 0;  // the least number of blocks that its source had more than it
     std::pair<std::size_t, GrantId> beside;
+    Time heard;          // by the shard's clock
     bool steady = true;  // no other ones, since then
   };
   struct Sample {
@@ -63,7 +66,7 @@ class FlowSamples {
     Rate rate;
   };
 
-  static void Close(Sample& sample, double bytes_per_second, bool had_bytes);
+  static void Close(Sample& sample, double bytes_per_second, bool had_bytes, Time now);
 
   std::map<NodeId, Sample> samples_;
   Time was_due_{};

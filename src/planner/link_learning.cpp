@@ -8,6 +8,7 @@ namespace hoplite::planner {
 LinkLearning::Streams LinkLearning::StreamsBeside(NodeId receiver, NodeId source,
                                                   const NodeTable& nodes) const {
   Streams streams;
+  const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
   const Copy* copy = table_.Find(source);
   if (copy == nullptr) return {.known = false};
   for (const GrantId grant : copy->flow().serving) {
@@ -15,7 +16,9 @@ LinkLearning::Streams LinkLearning::StreamsBeside(NodeId receiver, NodeId source
     const FlowSamples::Rate rate = samples_.RateOf(served, table_);
     const std::pair now(copy->flow().serving.size(), *(copy->flow().serving.end() - 1));
     ++streams.count;
-    streams.known = streams.known && rate.most > 0 && rate.beside == now;
+    // Who stands still may have left its part to the others since.
+    const bool of_now = rate.ended > own.middle && table_.Find(served)->live;
+    streams.known = streams.known && rate.most > 0 && rate.beside == now && of_now;
     streams.least += rate.least;
     if (served != receiver) streams.others += rate.most;
     const double shown = nodes.ProvenOf(served);
@@ -28,7 +31,7 @@ double LinkLearning::Learn(NodeId receiver, double in_all, Time now, NodeTable& 
   const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
   const NodeId source = FeedOf(table_.Find(receiver), table_)->source;
   nodes.NoteShown(receiver, own.least);
-  nodes.NoteShown(source, own.least);
+  if (!table_.forest()) nodes.NoteShown(source, own.least);
   if (!own.held) return 0;
   const std::string& from = nodes.SiteOf(source);
   const std::string& to = nodes.SiteOf(receiver);

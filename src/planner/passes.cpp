@@ -58,7 +58,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
   std::optional<Measured> unequal;
   if (by_rate && !record.table.forest()) {
     unequal.emplace(nodes_, record.samples.Make(), options_.keeps_source);
-    record.slow_relays.reset();
+    if (record.slow_relays) record.slow_relays->Stop();
   }
   const PassRules rules{.now = clock_.now(),
                         .link = nodes_.link(),

@@ -19,6 +19,7 @@ constexpr double kEnough = 2.0 / 3;
 // A holder with less than this left of what a receiver wants is full.
 constexpr double kFull = 0.02;
 constexpr int kFullClass = 20;
+constexpr double kMostLoad = 1000;
 // What a relay is seen to get may grow a little.
 constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
@@ -26,6 +27,7 @@ constexpr double kSeen = 0.9;
 constexpr double kSatisfied = 0.95;
 // Of its source's link.
 constexpr double kMuch = 0.4;
+constexpr double kAll = 0.8;
 // A move costs a moment without bytes, of so many messages: it must save more.
 constexpr double kSaves = 0.06;
 constexpr int kMessagesOfAMove = 6;
@@ -84,6 +86,8 @@ Rates::Rates(const CopyTable& table, const NodeTable& nodes, const FlowSamples& 
     node.source = &of(feed->source);
     node.source->serves.push_back(&node);
   }
+  at_home_.assign(sites.size(), false);
+  for (const Node* holder : holders) at_home_[holder->site] = true;
   ways_.assign(sites.size(), std::vector<double>(sites.size(), kNoLimit));
   for (const auto& [from, one] : sites) {
     for (const auto& [to, other] : sites) {
@@ -188,7 +192,7 @@ Rates::Offer Rates::OfferOf(const Node& holder, const Node& receiver) const {
   const double rate = Expected(holder, holder.gives(), receiver);
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
-              .load = static_cast<int>(8 * Given(holder) / holder.gives()),
+              .load = static_cast<int>(std::min(8 * Given(holder) / holder.gives(), kMostLoad)),
               .hops = holder.hops,
               .distance = receiver.distance - holder.distance};
   if (rate < kFull * receiver.wants) {
@@ -207,7 +211,6 @@ std::uint64_t Rates::Missing(NodeId receiver) const {
 
 bool Rates::IsWorthAMove(NodeId receiver_id, NodeId holder_id) const {
   const Node& holder = of(holder_id);
-  if (holder.slow) return false;
   return Pays(of(receiver_id), Expected(holder, holder.shown, of(receiver_id)));
 }
 
@@ -230,7 +233,8 @@ bool Rates::HoldsUp(const Node& receiver, const Node& other) const {
   const Node& source = *receiver.source;
   if (receiver.site != source.site) {
     // Where two share a link from the beginning nobody is shown more. A narrow way leaves enough.
-    return other.site == source.site && receiver.seen >= kMuch * source.sends;
+    const bool much = receiver.seen >= kMuch * source.sends;
+    return other.site == source.site && much && Given(source) >= kAll * source.sends;
   }
   return receiver.slow && kAlike * receiver.wants <= other.wants &&
          other.comes < kSatisfied * other.wants;
@@ -242,13 +246,16 @@ std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
   if (source == nullptr) return {};
   const auto held_up = [&](const Node* other) { return HoldsUp(receiver, *other); };
   if (std::ranges::none_of(source->serves, held_up)) return {};
-  std::vector<const Node*> behind;
   const double gets = std::min(receiver.comes, receiver.wants);
+  const auto missing = static_cast<double>(Missing(receiver_id));
+  if (missing <= gets * (kSaves + ToSeconds(move_))) return {};
+  std::vector<const Node*> behind;
   for (const Node& node : nodes_) {
     // They have what it leaves them.
     const double then = std::min(node.wants, node.passes() + receiver.takes);
     const bool fits = !node.slow && node.needs_source && node.site == source->site && then >= gets;
-    if (fits && IsBehind(node, *source) && &node != &receiver && !IsBehind(node, receiver)) {
+    if (fits && !table_.Find(node.id)->leaf && IsBehind(node, *source) && &node != &receiver &&
+        !IsBehind(node, receiver)) {
       behind.push_back(&node);
     }
   }
@@ -267,12 +274,6 @@ bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes, NodeId receiver_id)
   const bool beside = holder.source != nullptr && holder.source == receiver.source;
   const double comes = holder.comes + (beside ? receiver.takes : 0);
   return static_cast<double>(bytes) <= kCatchUpSeconds * std::min(comes, holder.wants);
-}
-
-bool Rates::IsAtHome(NodeId receiver_id) const {
-  const Node& receiver = of(receiver_id);
-  return std::ranges::any_of(
-      nodes_, [&](const Node& node) { return !node.needs_source && node.site == receiver.site; });
 }
 
 bool Rates::IsFedWithin(NodeId receiver_id, const std::function<bool(NodeId)>& reaches) const {

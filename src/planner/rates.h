@@ -66,6 +66,8 @@ class Rates {
                                                  bool within_site) const;
   // The receiver, which is fed, gets so much faster from that holder that it is worth a move.
   bool IsWorthAMove(NodeId receiver, NodeId holder) const;
+  // It was shown to send something, and is not slow.
+  bool HasShown(NodeId holder) const { return of(holder).shown > 0 && !of(holder).slow; }
   // Bytes per second that come to it, as measured; 0: not yet.
   double SeenAt(NodeId receiver) const { return of(receiver).seen; }
   // False: from nobody does it.
@@ -81,7 +83,7 @@ class Rates {
   // site, gets nothing from it, is no slower and has as much: nobody else crosses (R105).
   bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
   // Somebody of its site needs no source.
-  bool IsAtHome(NodeId receiver) const;
+  bool IsAtHome(NodeId receiver) const { return at_home_[of(receiver).site]; }
   bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
   // The holder serves the receiver from now on.
   void Serve(NodeId holder, NodeId receiver);
@@ -136,6 +138,7 @@ class Rates {
   Duration move_;                          // that a move takes
   std::vector<Node> nodes_;                // in the order of their ids; they point at each other
   std::vector<std::vector<double>> ways_;  // from site to site
+  std::vector<bool> at_home_;              // by site
   std::vector<double> most_;               // that anybody could give, by the receiver's site
 };
 

@@ -31,6 +31,11 @@ class SlowRelays {
              const NodeTable& nodes, Time now);
   // The receiver closed that grant, which had been taken back: its stream brings nothing any more.
   void Closed(GrantId grant, const CopyTable& table);
+  // Rates count now (R100): nobody is passed. Who was cleared stays so.
+  void Stop() {
+    suspect_ = kNoNode;
+    passing_.reset();
+  }
   // Act has something to do.
   bool busy() const { return suspect_ != kNoNode || passing_; }
   // One step of a passing: it begins, or ends one way or the other.

@@ -237,7 +237,10 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
                                     Ahead when) const {
   const Copy* source = table_.Find(source_id);
   const Copy& copy = *table_.Find(receiver);
-  if (source == nullptr || source_id == receiver || !source->live || source->evicting) return 0;
+  if (source == nullptr || source_id == receiver || !source->live || source->evicting ||
+      source->leaf) {
+    return 0;
+  }
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
   if (copy.leaf && !source->flow().places.AllOf([](const Place& at) { return at.leaves == 0; })) {
     return 0;

@@ -120,8 +120,8 @@ class SourceSelector {
   // Whoever waits: those that lost a source, then those of a site that has all, then the faster ones.
   std::vector<NodeId> FasterFirst() const;
   Served ServeByRate(NodeId receiver);
-  // The holder that gives it most.
-  std::optional<Choice> FindWidest(NodeId receiver, StripeMask need) const;
+  // The holder that gives it most; `shown`: of those that were shown to send something.
+  std::optional<Choice> FindWidest(NodeId receiver, StripeMask need, bool shown = false) const;
   bool IsFedWithin(NodeId receiver) const;
   // It may leave that grant's source now.
   bool MayLeave(NodeId receiver, const OpenGrant& open) const;
@@ -130,6 +130,7 @@ class SourceSelector {
   bool GiveWay(NodeId receiver, const OpenGrant& open);
   // It was moved by what was measured, and two windows have passed.
   void EndTrial(NodeId receiver, const OpenGrant& open);
+  bool GoBack(NodeId receiver, NodeId former, StripeMask need);
   // The same as Replace; the receiver may pull from its old source, too, until it has heard.
   bool Move(NodeId receiver, const Choice& better, MoveReason why);
   // Those whom a newcomer could displace, in ring order.

@@ -8,6 +8,12 @@
 #include "planner/source_selector.h"
 
 namespace hoplite::planner {
+namespace {
+
+// Before a moved receiver has bytes its old stream ends, and the next one begins.
+constexpr int kMessagesOfATrial = 12;
+
+}  // namespace
 
 std::vector<NodeId> SourceSelector::FasterFirst() const {
   std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
@@ -31,8 +37,8 @@ SourceSelector::Served SourceSelector::ServeByRate(NodeId receiver) {
   return Served::kYes;
 }
 
-std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver,
-                                                                 StripeMask need) const {
+std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver, StripeMask need,
+                                                                 bool shown) const {
   auto offers = rates_->OffersTo(receiver, table_.sources(group_), IsFedWithin(receiver));
   looks_ += static_cast<std::int64_t>(offers.size());
   // The best come first, since to find out who may serve takes longer.
@@ -42,6 +48,7 @@ std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver
     std::ranges::pop_heap(offers, std::greater());
     const NodeId source = offers.back().second;
     if (dependents.Include(source) || !HasRoom(source, need)) continue;
+    if (shown && !rates_->HasShown(source)) continue;
     if (MayFeed(receiver, source, need)) return Choice{source, need};
   }
   return std::nullopt;
@@ -93,11 +100,11 @@ void SourceSelector::ImproveOne(NodeId receiver) {
   if (open == nullptr || !MayLeave(receiver, *open)) return;
   Trials& trials = rules_.unequal->samples.trials;
   if (trials.IsTried(receiver, FirstGrantId(receiver))) return EndTrial(receiver, *open);
-  if (GiveWay(receiver, *open)) return;
+  if (!trials.Keeps(receiver, rules_.now) && GiveWay(receiver, *open)) return;
   const bool comes_in = !rates_->SameSite(receiver, open->source) && IsFedWithin(receiver);
   if (!comes_in && trials.Stays(receiver, rules_.now)) return;
   if (!comes_in && !rates_->MayBeWorthAMove(receiver)) return;
-  const std::optional<Choice> better = FindWidest(receiver, open->stripes);
+  const std::optional<Choice> better = FindWidest(receiver, open->stripes, !comes_in);
   const NodeId former = open->source;
   if (!better || better->source == former) return;
   if (!comes_in && !rates_->IsWorthAMove(receiver, better->source)) return;
@@ -113,20 +120,30 @@ bool SourceSelector::GiveWay(NodeId receiver, const OpenGrant& open) {
     if (!HasRoom(behind, need) || !MayFeed(receiver, behind, need)) continue;
     if (!Move(receiver, {behind, need}, MoveReason::kSlow)) continue;
     rates_->Serve(behind, receiver);
-    rules_.unequal->samples.trials.Settle(receiver, rules_.now);
+    rules_.unequal->samples.trials.Stay(receiver, rules_.now + Trials::kShort);
     return true;
   }
   return false;
 }
 
 void SourceSelector::EndTrial(NodeId receiver, const OpenGrant& open) {
+  Trials& trials = rules_.unequal->samples.trials;
   const double gets = rates_->SeenAt(receiver);
-  if (gets == 0) return;
-  const NodeId former = rules_.unequal->samples.trials.End(receiver, gets, rules_.now);
-  if (table_.Find(former) == nullptr || !HasRoom(former, open.stripes)) return;
-  Dependents dependents(table_, receiver, open.stripes);
-  if (dependents.Include(former) || !MayFeed(receiver, former, open.stripes)) return;
-  if (Move(receiver, {former, open.stripes}, MoveReason::kFaster)) rates_->Serve(former, receiver);
+  const Duration patience = Trials::kShort + kMessagesOfATrial * rules_.link.latency;
+  if (gets == 0 && rules_.now - open.since < patience) return;
+  const NodeId former = trials.End(receiver, gets, rules_.now);
+  if (former == kNoNode) return;
+  const bool back = GoBack(receiver, former, open.stripes);
+  trials.Stay(receiver, rules_.now + (back ? Trials::kLong : Trials::kShort));
+}
+
+bool SourceSelector::GoBack(NodeId receiver, NodeId former, StripeMask need) {
+  if (table_.Find(former) == nullptr || !HasRoom(former, need)) return false;
+  Dependents dependents(table_, receiver, need);
+  if (dependents.Include(former) || !MayFeed(receiver, former, need)) return false;
+  if (!Move(receiver, {former, need}, MoveReason::kFaster)) return false;
+  rates_->Serve(former, receiver);
+  return true;
 }
 
 }  // namespace hoplite::planner

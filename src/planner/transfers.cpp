@@ -263,7 +263,7 @@ void Transfers::On(NodeId node, const Progress& event) {
   // A leaf is as fast as its reader, and holds nobody up. The links of who folds carry both.
   const Copy& copy = *record->table.Find(node);
   if (copy.leaf || copy.slot != 0) return;
-  if (!record->samples.Make().Note(node, record->table, event.at)) return;
+  if (!record->samples.Make().Note(node, record->table, event.at, clock_.now())) return;
   const auto in_all = static_cast<double>(event.bytes_per_second);
   const LinkLearning learning(record->table, *record->samples, record->joint);
   const double carries = learning.Learn(node, in_all, clock_.now(), nodes_);

@@ -106,7 +106,7 @@ void Channel::State::EndIfNobodyPublishes() {
 
 Result<std::uint64_t> Channel::Publish(std::span<const Part> parts, const PublishOptions& options) {
   const std::shared_ptr<State> state = state_;
-  const Result<std::uint64_t> published = state->Publish(parts, options);
+  Result<std::uint64_t> published = state->Publish(parts, options);
   if (!state->closed) return published;
   state->EndIfNobodyPublishes();
   return published ? published : std::unexpected(state->Closed());

@@ -41,7 +41,7 @@ class LinkLearningTest : public ::testing::Test {
   void Comes(NodeId node, std::uint32_t mib) {
     has_[node] += mib;
     table_.RaiseMarks(node, Marks(has_[node]));
-    samples_.Note(node, table_, now_);
+    samples_.Note(node, table_, now_, now_);
   }
   void Pass(Duration time = milliseconds(100)) { now_ += time; }
   double Learn(NodeId node) {
@@ -85,7 +85,7 @@ TEST_F(LinkLearningTest, TheNodesOwnClockCounts) {
   std::uint32_t has = 0;
   for (int report = 0; report < 6; ++report, has += 2) {
     table_.RaiseMarks(kOne, Marks(has));
-    samples_.Note(kOne, table_, Time{} + std::chrono::seconds(1) + report * milliseconds(100));
+    samples_.Note(kOne, table_, now_ + report * milliseconds(100), now_);
   }
   EXPECT_EQ(samples_.RateOf(kOne, table_).least, Rate(2));
   EXPECT_EQ(samples_.RateOf(kOne, table_).most, Rate(2));
@@ -95,7 +95,7 @@ TEST_F(LinkLearningTest, WhoTellsNoTimeHasNoRate) {
   Serve(kOne);
   for (std::uint32_t has = 0; has < 20; has += 2) {
     table_.RaiseMarks(kOne, Marks(has));
-    EXPECT_FALSE(samples_.Note(kOne, table_, Time{}));
+    EXPECT_FALSE(samples_.Note(kOne, table_, Time{}, now_));
   }
   EXPECT_EQ(samples_.RateOf(kOne, table_).most, 0);
 }
@@ -114,7 +114,7 @@ TEST_F(LinkLearningTest, AWindowHasEnoughBytes) {
   std::uint32_t answers = 0;
   for (std::uint32_t report = 1; report <= 12; ++report, Pass()) {
     table.RaiseMarks(kOne, StripeMarks(1, report * blocks));
-    answers += samples_.Note(kOne, table, now_) ? 1 : 0;
+    answers += samples_.Note(kOne, table, now_, now_) ? 1 : 0;
   }
   EXPECT_EQ(answers, 3U) << "each of 300 ms";
 }
@@ -226,6 +226,17 @@ TEST_F(LinkLearningTest, TheSumOfItsStreamsIsShownOfASource) {
   Learn(kOne);
   EXPECT_EQ(Shown(kFrom), Rate(5));
   EXPECT_EQ(Shown(kOne), Rate(2));
+}
+
+// The other one stands still, and leaves its part of the source's link to this one.
+TEST_F(LinkLearningTest, WhatCameToAnotherBeforeIsInNoSum) {
+  Join(kFrom, "", 0);
+  for (const NodeId node : {kOne, kTwo}) Join(node, "", 0), Serve(node);
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 5), Comes(kTwo, 5);
+  Learn(kOne);
+  EXPECT_EQ(Shown(kFrom), Rate(10));
+  for (int tenth = 0; tenth < 4; ++tenth, Pass()) Comes(kOne, 10), Learn(kOne);
+  EXPECT_EQ(Shown(kFrom), Rate(10));
 }
 
 TEST_F(LinkLearningTest, MeasurementsDoNotReplaceWhatWasTold) {
