@@ -157,8 +157,6 @@ Options DrawEqual(std::uint64_t seed) {
   const std::uint64_t told = options.bytes_per_second;
   if (!options.unmeasured) options.links.bytes_per_second.assign(options.nodes, told);
   options.noise = {.late = random.Within(milliseconds(150)),
-                   .stall_chance = 0.02,
-                   .stall = random.Within(milliseconds(200)),
                    .burst_bytes = 128'000,
                    .unfair = 1 + static_cast<double>(random.Below(100)) / 100,
                    .begins = random.Within(milliseconds(50))};
