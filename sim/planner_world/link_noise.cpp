@@ -41,7 +41,7 @@ void LinkNoise::Settle(Time now, std::uint32_t id, std::uint32_t host, double ra
     link.stall_changes = link.awake > now ? link.awake : stalls_.NextBegin(host, now);
   }
   // A bucket gives a burst once it has a packet, to the last byte.
-  link.bursts = link.tokens >= (link.bursts ? 1 : Noise::kPacket);
+  link.bursts = link.tokens >= (link.bursts ? 1.0 : static_cast<double>(Noise::kPacket));
   link.now = link.awake > now ? 0 : link.bursts ? fastest() * rate : rate;
   link.wanted = 0;
   link.grows = kNever;

@@ -150,8 +150,9 @@ void World::Subscribe(NodeIndex index) { CallOf(index, &VirtualNode::Subscribe);
 
 void World::Run() {
   // Each node and fault may cause some work; a history that needs more than this never ends.
-  const std::uint64_t most_events = (options_.noise.of_links() ? 8 : 1) * options_.rounds *
-                                    (200'000 + 20'000 * std::uint64_t{options_.nodes});
+  const std::uint64_t times = options_.noise.of_links() ? 8 : 1;
+  const std::uint64_t most_events =
+      times * options_.rounds * (200'000 + 20'000 * std::uint64_t{options_.nodes});
   while (violation_.empty()) {
     const Time next = std::min(next_event(), links_->next_event());
     if (next == kNever) break;

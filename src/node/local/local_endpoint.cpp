@@ -104,7 +104,7 @@ Result<void> LocalEndpoint::Listen(const std::string& path, const std::string& g
   TRY_ASSIGN(const std::optional<gid_t> allowed, Allowed(path, group));
   TRY_ASSIGN(SocketLock lock, SocketLock::Take(path));
   lock_.emplace(std::move(lock));
-  const Result<void> opened =
+  Result<void> opened =
       ClearStale(operations_.loop(), path).and_then([&] { return Open(path, allowed); });
   if (!opened) {
     asio::error_code ignored;
