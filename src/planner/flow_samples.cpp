@@ -40,13 +40,6 @@ std::uint64_t ReadyBlocks(const Copy& receiver, const CopyTable& table) {
   return ready;
 }
 
-std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table) {
-  const Copy* copy = table.Find(source);
-  if (copy == nullptr || copy->flow().serving.empty()) return {};
-  const auto& streams = copy->flow().serving;
-  return {streams.size(), *(streams.end() - 1)};
-}
-
 double Bytes(std::uint64_t blocks, const CopyTable& table) {
   return static_cast<double>(blocks) * table.layout().block_bytes;
 }
@@ -58,6 +51,13 @@ const Feed* FeedOf(const Copy* copy, const CopyTable& table) {
   const Feed& first = copy->feed(static_cast<std::size_t>(std::countr_zero(copy->fed())));
   const bool one_source = table.group_count() == 1 || first.stripes == copy->fed();
   return one_source || table.forest() ? &first : nullptr;
+}
+
+std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table) {
+  const Copy* copy = table.Find(source);
+  if (copy == nullptr || copy->flow().serving.empty()) return {};
+  const auto& streams = copy->flow().serving;
+  return {streams.size(), *(streams.end() - 1)};
 }
 
 StripeMask Compared(const Feed& feed, const CopyTable& table) {

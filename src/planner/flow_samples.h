@@ -76,6 +76,8 @@ class FlowSamples {
 // it gets; of several sources each may be the one that others wait for, but in a forest, where what
 // all of them have ready tells who holds up whom.
 const Feed* FeedOf(const Copy* copy, const CopyTable& table);
+// Of its streams to receivers: how many, and the newest.
+std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table);
 // The stripes by which a receiver and its source are compared.
 StripeMask Compared(const Feed& feed, const CopyTable& table);
 

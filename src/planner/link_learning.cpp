@@ -11,14 +11,14 @@ LinkLearning::Streams LinkLearning::StreamsBeside(NodeId receiver, NodeId source
   const FlowSamples::Rate own = samples_.RateOf(receiver, table_);
   const Copy* copy = table_.Find(source);
   if (copy == nullptr) return {.known = false};
+  const auto beside = StreamsOf(source, table_);
   for (const GrantId grant : copy->flow().serving) {
     const NodeId served = table_.grants().at(grant).receiver;
     const FlowSamples::Rate rate = samples_.RateOf(served, table_);
-    const std::pair now(copy->flow().serving.size(), *(copy->flow().serving.end() - 1));
     ++streams.count;
     // Who stands still may have left its part to the others since.
     const bool of_now = rate.ended > own.middle && table_.Find(served)->live;
-    streams.known = streams.known && rate.most > 0 && rate.beside == now && of_now;
+    streams.known = streams.known && rate.most > 0 && rate.beside == beside && of_now;
     streams.least += rate.least;
     if (served != receiver) streams.others += rate.most;
     const double shown = nodes.ProvenOf(served);

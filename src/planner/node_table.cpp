@@ -132,7 +132,7 @@ void NodeTable::CountTold(double bytes_per_second, int more) {
 }
 
 void NodeTable::NoteFastest(const NodeRecord& record) {
-  const double carries = record.told > 0 ? record.told : record.shown;
+  const double carries = record.proven();
   if (carries == 0 || (record.info.id != fastest_ && carries < fastest_carried_)) return;
   fastest_ = record.info.id;
   fastest_carried_ = carries;
@@ -166,14 +166,12 @@ void NodeTable::NoteFull(NodeId node, double bytes_per_second, Time now) {
 // A busy moment is soon forgotten; where a move takes long, so does the next sample.
 Seen NodeTable::SeenNow(double bytes_per_second, Time now) const {
   constexpr Duration kCounts = std::chrono::seconds(1);
-  constexpr int kMessages = 12;
-  return {bytes_per_second, now + kCounts + kMessages * link_.latency};
+  return {bytes_per_second, now + kCounts + kMessagesUntilSeen * link_.latency};
 }
 
 double NodeTable::ProvenOf(NodeId node) const {
   const NodeRecord* record = Find(node);
-  if (record == nullptr) return 0;
-  return record->told > 0 ? record->told : record->shown;
+  return record == nullptr ? 0 : record->proven();
 }
 
 double NodeTable::ShownOf(NodeId node, Time now) const {

@@ -19,6 +19,9 @@ inline constexpr double kAlike = 1.5;
 // A stream may take so much more than was seen.
 inline constexpr double kTakesMore = 1.1;
 
+// Of a move: until the old stream has ended, the next one has begun, and its bytes are reported.
+inline constexpr int kMessagesUntilSeen = 12;
+
 // What was seen to be a limit.
 struct Seen {
   double bytes_per_second = 0;
@@ -44,6 +47,8 @@ struct NodeRecord {
   double shown = 0;  // what came to it, or went from it, for sure
   Seen slow;         // it brought no more although the source had much more to spare
   Seen full;         // it took no more although each receiver could take much more
+
+  double proven() const { return told > 0 ? told : shown; }
 };
 
 // A value type. Decides nothing.

@@ -20,8 +20,6 @@ constexpr double kEnough = 2.0 / 3;
 constexpr double kFull = 0.02;
 constexpr int kFullClass = 20;
 constexpr double kMostLoad = 1000;
-// What a relay is seen to get may grow a little.
-constexpr double kMayGrow = 1.1;
 constexpr double kSeen = 0.9;
 // Who gets less of what it wants could take more.
 constexpr double kSatisfied = 0.95;

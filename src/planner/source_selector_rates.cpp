@@ -8,13 +8,6 @@
 #include "planner/source_selector.h"
 
 namespace hoplite::planner {
-namespace {
-
-// Before a moved receiver has bytes its old stream ends, and the next one begins.
-constexpr int kMessagesOfATrial = 12;
-
-}  // namespace
-
 std::vector<NodeId> SourceSelector::FasterFirst() const {
   std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
   std::ranges::sort(keys, {}, [&](const ParkedKey& key) {
@@ -129,7 +122,7 @@ bool SourceSelector::GiveWay(NodeId receiver, const OpenGrant& open) {
 void SourceSelector::EndTrial(NodeId receiver, const OpenGrant& open) {
   Trials& trials = rules_.unequal->samples.trials;
   const double gets = rates_->SeenAt(receiver);
-  const Duration patience = Trials::kShort + kMessagesOfATrial * rules_.link.latency;
+  const Duration patience = Trials::kShort + kMessagesUntilSeen * rules_.link.latency;
   if (gets == 0 && rules_.now - open.since < patience) return;
   const NodeId former = trials.End(receiver, gets, rules_.now);
   if (former == kNoNode) return;
