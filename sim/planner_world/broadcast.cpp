@@ -161,8 +161,11 @@ double BoundOf(const Options& options, NodeIndex receiver) {
 
 // Of a round that has ended.
 void CountRound(const World& world, Report& report) {
-  Round round{.moves = world.moves()};
-  for (const Round& before : report.rounds) round.moves -= before.moves;
+  Round round{.moves = world.moves(), .trials = world.trials()};
+  for (const Round& before : report.rounds) {
+    round.moves -= before.moves;
+    round.trials -= before.trials;
+  }
   for (NodeIndex i = 0; i < world.members().size(); ++i) {
     const Member& member = world.members()[i];
     if (!member.returned) continue;
@@ -222,6 +225,7 @@ Result<Report> RunBroadcast(const Options& options) {
   report.events = world.events();
   report.digest = world.digest();
   report.moves = world.moves();
+  report.trials = world.trials();
   report.bytes_sent_again = world.network().bytes_dropped();
   report.violation = world.violation();
   if (report.violation.empty()) report.violation = TooSlow(options, report.seconds);

@@ -27,9 +27,11 @@ std::string Broken(const Report& report) {
 std::string RoundsToText(const std::vector<Round>& rounds) {
   std::string text;
   for (std::size_t i = 0; i < rounds.size() && rounds.size() > 1; ++i) {
-    text += fmt::format("{:<19} {:.6f} s; {:.3f} x what its own links allow; {} served, {} moves\n",
-                        fmt::format("round {}", i + 1), rounds[i].slowest_get_seconds,
-                        rounds[i].stretch, rounds[i].completed, rounds[i].moves);
+    text += fmt::format(
+        "{:<19} {:.6f} s; {:.3f} x what its own links allow; {} served, {} moves, {} of "
+        "trials\n",
+        fmt::format("round {}", i + 1), rounds[i].slowest_get_seconds, rounds[i].stretch,
+        rounds[i].completed, rounds[i].moves, rounds[i].trials);
   }
   return text;
 }
@@ -37,9 +39,10 @@ std::string RoundsToText(const std::vector<Round>& rounds) {
 std::string RoundsToJson(const std::vector<Round>& rounds) {
   std::string json;
   for (const Round& round : rounds) {
-    json += fmt::format(R"({}{{"slowest_get_seconds":{},"stretch":{},"completed":{},"moves":{}}})",
-                        json.empty() ? "" : ",", round.slowest_get_seconds, round.stretch,
-                        round.completed, round.moves);
+    json += fmt::format(
+        R"({}{{"slowest_get_seconds":{},"stretch":{},"completed":{},"moves":{},"trials":{}}})",
+        json.empty() ? "" : ",", round.slowest_get_seconds, round.stretch, round.completed,
+        round.moves, round.trials);
   }
   return '[' + json + ']';
 }
@@ -55,7 +58,8 @@ std::string_view Legend() {
          "                    and, of each, as a multiple of what its own links allow\n"
          "round               with --rounds: the slowest receiver of each\n"
          "depth               the longest chain of nodes that pulled from each other\n"
-         "moves               grants of another source in place of the one that a receiver had\n"
+         "moves               grants of another source in place of the one that a receiver had;\n"
+         "                    of trials: to find out what a link carries\n"
          "bytes sent again    they had arrived and were lost with a stream\n"
          "events              that the simulation went through\n";
 }
@@ -83,14 +87,14 @@ std::string ToText(const Report& report) {
       "{}"
       "depth               {}\n"
       "receivers           {} completed, {} told deleted, {} died\n"
-      "moves               {}\n"
+      "moves               {}, {} of trials\n"
       "bytes sent again    {}\n"
       "events              {}\n",
       report.seconds, report.ratio(), report.bound_seconds, report.line_seconds,
       report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
       report.slowest_get_seconds, report.stretch, RoundsToText(report.rounds), report.depth,
-      report.completed, report.deleted, report.died, report.moves, report.bytes_sent_again,
-      report.events);
+      report.completed, report.deleted, report.died, report.moves, report.trials,
+      report.bytes_sent_again, report.events);
   return text + Broken(report);
 }
 
@@ -115,12 +119,13 @@ std::string ToJson(const Report& report) {
   return fmt::format(
       R"({{"seconds":{},"bound_seconds":{},"ratio":{},"depth":{},"events":{},)"
       R"("line_seconds":{},"best_tree_seconds":{},"best_tree_degree":{},"fast_seconds":{},"slowest_get_seconds":{},"stretch":{},)"
-      R"("degree":{},"roots":{},"committed":{},"completed":{},"deleted":{},"died":{},"moves":{},"rounds":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
+      R"("degree":{},"roots":{},"committed":{},"completed":{},"deleted":{},"died":{},"moves":{},"trials":{},"rounds":{},"bytes_sent_again":{},"digest":"{:016x}","violation":{},"replay":{}}})",
       report.seconds, report.bound_seconds, report.ratio(), report.depth, report.events,
       report.line_seconds, report.best_tree_seconds, report.best_tree_degree, report.fast_seconds,
       report.slowest_get_seconds, report.stretch, report.degree, report.roots, report.committed,
-      report.completed, report.deleted, report.died, report.moves, RoundsToJson(report.rounds),
-      report.bytes_sent_again, report.digest, Quoted(report.violation), Quoted(report.replay));
+      report.completed, report.deleted, report.died, report.moves, report.trials,
+      RoundsToJson(report.rounds), report.bytes_sent_again, report.digest, Quoted(report.violation),
+      Quoted(report.replay));
 }
 
 }  // namespace hoplite::sim

@@ -15,6 +15,7 @@ struct Round {
   double stretch = 0;
   std::uint32_t completed = 0;
   std::uint64_t moves = 0;
+  std::uint64_t trials = 0;
 };
 
 struct Report {
@@ -36,7 +37,8 @@ struct Report {
   std::uint32_t deleted = 0;    // receivers that were told it was deleted
   std::uint32_t died = 0;
   std::uint64_t moves = 0;             // of receivers, to another source than they had
-  std::vector<Round> rounds;           // of a broadcast; `moves` is their sum
+  std::uint64_t trials = 0;            // the same, to find out what a link carries
+  std::vector<Round> rounds;           // of a broadcast; `moves` and `trials` are their sums
   std::uint64_t bytes_sent_again = 0;  // received before, lost with a stream
   std::string violation;               // empty, or the first broken property in words: "P2: …"
   std::string replay;                  // the command that runs this history again

@@ -221,6 +221,9 @@ void World::Plan() {
   for (planner::Action& action : actions_) {
     AddTo(digest_.Add(now_).Add(action.to), action.body);
     Fail(witness_.Check(action));
+    if (const auto* grant = std::get_if<protocol::Grant>(&action.body); grant && grant->replaces) {
+      ++(action.why == planner::MoveReason::kTrial ? trials_ : moves_);
+    }
     Deliver(action.to, std::move(action.body));
   }
 }

@@ -142,6 +142,8 @@ class World {
   const Network& network() const { return network_.whole(); }
   // Of receivers from source to source, as the directory granted.
   std::uint64_t moves() const { return moves_; }
+  // The moves of trials (R37), which count apart.
+  std::uint64_t trials() const { return trials_; }
   std::uint64_t events() const { return events_ + network().events(); }
   // A digest of all that the directory was told and answered, with the times.
   std::uint64_t digest() const { return digest_.value(); }
@@ -281,6 +283,7 @@ class World {
   Digest digest_;
   std::uint64_t events_ = 0;
   std::uint64_t moves_ = 0;
+  std::uint64_t trials_ = 0;
   std::uint64_t checked_ = 0;
   std::string violation_;
 };

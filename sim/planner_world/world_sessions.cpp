@@ -47,7 +47,6 @@ Time World::Tell(planner::EventBody body) {
 void World::Deliver(NodeId to, protocol::NodeAction action) {
   const NodeIndex index = IndexOf(to);
   if (index >= members_.size()) return Fail("an action is addressed to a node that never joined");
-  if (const auto* grant = std::get_if<protocol::Grant>(&action)) moves_ += grant->replaces ? 1 : 0;
   const std::uint64_t connection = members_[index].heard;
   At(network_.Awake(index, now_ + options_.latency),
      [this, index, connection, action = std::move(action)] {

@@ -39,6 +39,8 @@ const char* Because(planner::MoveReason why) {
       return ", past a slow one";
     case planner::MoveReason::kFaster:
       return ", which gives more";
+    case planner::MoveReason::kTrial:
+      return ", on trial";
     case planner::MoveReason::kOrder:
       return ", by the ring";
     case planner::MoveReason::kNone:

@@ -58,6 +58,8 @@ constexpr const char* Name(planner::MoveReason why) {
       return "slow";
     case planner::MoveReason::kFaster:
       return "faster";
+    case planner::MoveReason::kTrial:
+      return "trial";
     case planner::MoveReason::kOrder:
       return "order";
   }

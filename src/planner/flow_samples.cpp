@@ -60,6 +60,14 @@ std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table)
   return {streams.size(), *(streams.end() - 1)};
 }
 
+NodeId FirstBehind(NodeId source, const CopyTable& table) {
+  for (const GrantId grant : table.Find(source)->flow().serving) {
+    const OpenGrant& open = table.grants().at(grant);
+    if (!open.leaf) return open.receiver;
+  }
+  return kNoNode;
+}
+
 StripeMask Compared(const Feed& feed, const CopyTable& table) {
   return table.group_count() == 1 ? table.layout().all_stripes() : feed.stripes;
 }
@@ -80,9 +88,10 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told, Time 
                       has < sample.window.had;
   if (begins || !sample.flowing) {
     const bool flowing = !begins && has > sample.window.had;
-    sample = {feed->grant, flowing, next, next, {}, {}};
+    sample = {feed->grant, flowing, {told, has}, next, next, {}, {}};
     return false;
   }
+  sample.last = {told, has};
   Window& window = sample.window;
   window.ready = std::min(window.ready, ready);
   window.steady = window.steady && window.beside == next.beside;
@@ -129,6 +138,15 @@ bool FlowSamples::IsDue(Duration interval, Time now) {
   if (now - was_due_ < interval) return false;
   was_due_ = now;
   return true;
+}
+
+std::optional<FlowSamples::Mark> FlowSamples::MarkOf(NodeId receiver,
+                                                     const CopyTable& table) const {
+  const auto sample = samples_.find(receiver);
+  const Feed* feed = FeedOf(table.Find(receiver), table);
+  const bool current = sample != samples_.end() && feed != nullptr &&
+                       feed->grant == sample->second.grant && sample->second.flowing;
+  return current ? std::optional(sample->second.last) : std::nullopt;
 }
 
 FlowSamples::Rate FlowSamples::RateOf(NodeId receiver, const CopyTable& table) const {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/ids.h"
@@ -35,6 +36,12 @@ class FlowSamples {
     Time ended;
   };
 
+  // How much a receiver had, when, by its own clock.
+  struct Mark {
+    Time told;
+    std::uint64_t had = 0;  // blocks
+  };
+
   // The receiver's marks in the table are news, which it had at this time of its own clock (none: it
   // does not tell), and are heard now. True: RateOf has a new answer.
   bool Note(NodeId receiver, const CopyTable& table, Time told, Time now);
@@ -42,6 +49,8 @@ class FlowSamples {
   bool IsDue(Duration interval, Time now);
   // Through the grant that feeds the receiver now.
   Rate RateOf(NodeId receiver, const CopyTable& table) const;
+  // What it has of the stream that feeds it now, as it told last; nothing: no bytes came yet.
+  std::optional<Mark> MarkOf(NodeId receiver, const CopyTable& table) const;
 
   Trials trials;
   // The last pass found nobody, after many looks: until then reports alone make no other.
@@ -60,6 +69,7 @@ class FlowSamples {
   struct Sample {
     GrantId grant;
     bool flowing = false;
+    Mark last;
     Window whole;  // since its bytes began to come
     Window window;
     Rate before;  // in the window before: only `most` counts, none if that was not alike
@@ -78,6 +88,8 @@ class FlowSamples {
 const Feed* FeedOf(const Copy* copy, const CopyTable& table);
 // Of its streams to receivers: how many, and the newest.
 std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table);
+// One that it feeds; leaves hold nobody up and are not moved. kNoNode: none.
+NodeId FirstBehind(NodeId source, const CopyTable& table);
 // The stripes by which a receiver and its source are compared.
 StripeMask Compared(const Feed& feed, const CopyTable& table);
 

@@ -46,6 +46,7 @@ void NodeTable::Join(const NodeInfo& info, Time now) {
     const auto rate = static_cast<double>(told);
     record.shown = 0;
     record.slow = record.full = {};
+    record.tried = {};
     CountTold(record.told, -1);
     record.told = told == 0 ? 0 : std::clamp(rate, kSlowestLink, kFastestLink);
     CountTold(record.told, 1);
@@ -161,6 +162,19 @@ void NodeTable::NoteFull(NodeId node, double bytes_per_second, Time now) {
   if (const auto entry = nodes_.find(node); entry != nodes_.end()) {
     entry->second.full = SeenNow(bytes_per_second, now);
   }
+}
+
+void NodeTable::NoteTried(NodeId node, Time now) {
+  constexpr Duration kCounts = std::chrono::minutes(10);
+  if (const auto entry = nodes_.find(node); entry != nodes_.end()) {
+    entry->second.tried = now + kCounts;
+  }
+}
+
+bool NodeTable::MayBeTried(NodeId node, Time now) const {
+  const NodeRecord* record = Find(node);
+  return record != nullptr && record->told == 0 && now >= record->tried &&
+         record->full.At(now) == 0;
 }
 
 // A busy moment is soon forgotten; where a move takes long, so does the next sample.

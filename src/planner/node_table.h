@@ -46,6 +46,7 @@ struct NodeRecord {
   double told = 0;   // what it says
   double shown = 0;  // what came to it, or went from it, for sure
   Seen slow;         // it brought no more although the source had much more to spare
+  Time tried{};      // until then its link is not tried again (R37)
   Seen full;         // it took no more although each receiver could take much more
 
   double proven() const { return told > 0 ? told : shown; }
@@ -97,6 +98,10 @@ class NodeTable {
   void NoteSlow(NodeId node, double bytes_per_second, Time now);
   // No more went from it although each of its receivers was shown to take much more.
   void NoteFull(NodeId node, double bytes_per_second, Time now);
+  // One more receiver got no more from it than the one before.
+  void NoteTried(NodeId node, Time now);
+  // What its link carries was not told, nor tried lately.
+  bool MayBeTried(NodeId node, Time now) const;
   // So much went from one site to another, which had more.
   void NoteWay(const std::string& from, const std::string& to, double bytes_per_second);
 

@@ -64,6 +64,7 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
                         .link = nodes_.link(),
                         .apart = apart_,
                         .knows_members = knows_members,
+                        .kept = record.slow_relays.OrEmpty().Kept(record.table),
                         .fresh = fresh,
                         .unequal = unequal};
   SourceSelector selector(record.table, stamps_, rules);
@@ -78,7 +79,9 @@ void Passes::Run(const ObjectId& id, ObjectRecord& record) {
     record.gathers_until = clock_.now() + apart;
   }
   if (unequal && improves) selector.Improve();
-  if (record.slow_relays) record.slow_relays->Act(record.table, selector, clock_.now());
+  if (record.slow_relays) {
+    record.slow_relays->Act(record.table, record.samples.Make(), nodes_, selector, clock_.now());
+  }
   for (const Decision& made : selector.decisions()) {
     const NodeRecord* source = nodes_.Find(made.what.source);
     post_.Send(made.what.receiver,

@@ -25,10 +25,10 @@ namespace hoplite::planner {
 
 class Passes {
  public:
-  // Writes into the agenda and what gathers, and takes grants from the stamps, reads the others; all
+  // Writes into the nodes, the agenda and what gathers, takes grants from the stamps, reads the others; all
   // outlive it.
   Passes(const DirectoryOptions& options, const ShardClock& clock, const RecoveryWindow& window,
-         const NodeTable& nodes, const KeepApart& apart, Stamps& stamps, Agenda& agenda,
+         NodeTable& nodes, const KeepApart& apart, Stamps& stamps, Agenda& agenda,
          Expiring<ObjectId>& gathering, Post& post)
       : options_(options),
         clock_(clock),
@@ -53,7 +53,7 @@ class Passes {
   const DirectoryOptions& options_;
   const ShardClock& clock_;
   const RecoveryWindow& window_;
-  const NodeTable& nodes_;
+  NodeTable& nodes_;
   const KeepApart& apart_;
   Stamps& stamps_;
   Agenda& agenda_;

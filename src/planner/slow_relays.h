@@ -1,9 +1,11 @@
 // SlowRelays: finds the receiver of one object that everybody behind it waits for, and has them
 // pass it (R37).
 //
-// Decides: who is suspected, and whether passing it was right. Is told: how far receivers are, as
-// they report it. Must never: suspect a receiver whose source itself waits for bytes, or one that
-// feeds nobody; pass more than one at a time. A value type.
+// Decides: who is suspected, and whether passing it was right: a trial, judged by what came to the
+// one that passes, by its own clock. Is told: how far receivers are, as they report it. Must never:
+// suspect a receiver whose source itself waits for bytes, or one that feeds nobody; pass more than one
+// at a time; try a link again that was full lately; give away the place to which one may go back.
+// A value type.
 //
 //   before   source ──▶ slow ──▶ faster ──▶ … ──▶ last
 //   passing  source ──▶ slow                                 the source serves one receiver more
@@ -14,10 +16,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/time.h"
 #include "planner/copy_table.h"
+#include "planner/flow_samples.h"
 #include "planner/node_table.h"
 #include "planner/source_selector.h"
 
@@ -26,11 +30,11 @@ namespace hoplite::planner {
 class SlowRelays {
  public:
   // So much comes to the receiver, whose source has more. It is suspected if somebody behind it
-  // should be much faster.
-  void Judge(NodeId receiver, double bytes_per_second, const CopyTable& table,
+  // should be much faster; or (`tries`) if nobody knows what its source can send.
+  void Judge(NodeId receiver, double bytes_per_second, bool tries, const CopyTable& table,
              const NodeTable& nodes, Time now);
   // The receiver closed that grant, which had been taken back: its stream brings nothing any more.
-  void Closed(GrantId grant, const CopyTable& table);
+  void Closed(GrantId grant);
   // Rates count now (R100): nobody is passed. Who was cleared stays so.
   void Stop() {
     suspect_ = kNoNode;
@@ -38,24 +42,32 @@ class SlowRelays {
   }
   // Act has something to do.
   bool busy() const { return suspect_ != kNoNode || passing_; }
+  // Whose place behind which source is kept for it: it may come back. kNoNode: nobody's.
+  std::pair<NodeId, NodeId> Kept(const CopyTable& table) const;
   // One step of a passing: it begins, or ends one way or the other.
-  void Act(const CopyTable& table, SourceSelector& selector, Time now);
+  void Act(const CopyTable& table, const FlowSamples& samples, NodeTable& nodes,
+           SourceSelector& selector, Time now);
 
  private:
   struct Passing {
     NodeId slow = kNoNode;
     NodeId faster = kNoNode;
     NodeId source = kNoNode;
-    NodeId former = kNoNode;     // the source of the faster one before
-    GrantId replaced;            // its stream from there, until that is closed
-    Time since;                  // it began; once the faster one gets bytes, since its first
-    bool flows = false;          // it gets bytes
-    std::uint64_t slow_had = 0;  // blocks, at that time
-    std::uint64_t faster_had = 0;
+    NodeId former = kNoNode;  // the source of the faster one before
+    GrantId replaced;         // its stream from there, until that is closed
+    Time since;               // it began; once the faster one gets bytes, since its first
+    double before = 0;        // bytes per second that came to the slow one alone
+    std::optional<FlowSamples::Mark> from;  // of the faster one: with its first bytes
   };
 
-  void Begin(const CopyTable& table, SourceSelector& selector, Time now);
-  void Continue(const CopyTable& table, SourceSelector& selector, Time now);
+  void Begin(const CopyTable& table, const FlowSamples& samples, SourceSelector& selector,
+             Time now);
+  void Continue(const CopyTable& table, const FlowSamples& samples, NodeTable& nodes,
+                SourceSelector& selector, Time now);
+  // Both are still fed by that source.
+  bool Goes(const CopyTable& table) const;
+  enum class Verdict : std::uint8_t { kOpen, kYes, kNo };
+  Verdict Pays(const CopyTable& table, const FlowSamples& samples, Time now);
 
   std::map<NodeId, Time> cleared_;  // when they proved to be as fast as who was to pass them
   NodeId suspect_ = kNoNode;

@@ -242,6 +242,8 @@ StripeMask SourceSelector::Eligible(NodeId receiver, NodeId source_id, StripeMas
     return 0;
   }
   if (rules_.apart.Contains({receiver, source_id}, rules_.now)) return 0;
+  const bool waits = copy.fed() == 0;
+  if (waits && rules_.kept.second == source_id && rules_.kept.first != receiver) return 0;
   if (copy.leaf && !source->flow().places.AllOf([](const Place& at) { return at.leaves == 0; })) {
     return 0;
   }

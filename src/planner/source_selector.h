@@ -42,8 +42,9 @@ struct PassRules {
   Time now;
   const LinkModel& link;
   const KeepApart& apart;
-  bool knows_members = false;  // not collecting, no inventory under way
-  Duration fresh{0};           // so long after its grant a receiver hands on its place (R40)
+  bool knows_members = false;                        // not collecting, no inventory under way
+  std::pair<NodeId, NodeId> kept{kNoNode, kNoNode};  // nobody but this one may be behind that one
+  Duration fresh{0};  // so long after its grant a receiver hands on its place (R40)
   std::optional<Measured> unequal = std::nullopt;  // links or sites differ, so rates count (R100)
 };
 
@@ -63,6 +64,8 @@ class SourceSelector {
   void Run();
   // The receiver, which is being fed, takes that source instead, which may serve one more for it.
   bool MoveTo(NodeId receiver, NodeId source);
+  // It takes a place in the line that begins at `first`: between two, or at the end.
+  bool MoveIntoLine(NodeId receiver, NodeId first);
   // It takes whichever other source is free.
   bool MoveBehindOthers(NodeId receiver);
 
@@ -140,6 +143,8 @@ class SourceSelector {
   void MoveBehind(NodeId receiver, NodeId source);
   // It is ahead, or soon will be.
   bool MayFeed(NodeId receiver, NodeId source, StripeMask need) const;
+  // The receiver takes the source, and who gets bytes from there takes the receiver.
+  bool MayStandBetween(NodeId source, NodeId receiver, NodeId behind, StripeMask need) const;
   // One of its streams in each group.
   void MoveStarved(NodeId receiver);
   // The grant that feeds the first of its stripes in the group; null if none does, or a predecessor

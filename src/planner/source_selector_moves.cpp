@@ -178,7 +178,35 @@ bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
   if (open == nullptr || table_.Find(source) == nullptr) return false;
   if (!HasRoom(source, open->stripes & stripes_, true)) return false;
   if (MayServe(receiver, source, open->stripes, true) != open->stripes) return false;
-  return Replace(receiver, Choice{source, open->stripes}, MoveReason::kSlow);
+  return Replace(receiver, Choice{source, open->stripes}, MoveReason::kTrial);
+}
+
+bool SourceSelector::MoveIntoLine(NodeId receiver, NodeId first) {
+  TurnToFirst(receiver);
+  const OpenGrant* open = FirstGrant(receiver);
+  if (open == nullptr) return false;
+  const StripeMask need = open->stripes;
+  NodeId source = first;
+  for (std::size_t steps = 0; steps < table_.copies().size(); ++steps) {
+    const NodeId behind = FirstBehind(source, table_);
+    if (MayStandBetween(source, receiver, behind, need)) {
+      Replace(receiver, Choice{source, need}, MoveReason::kTrial);
+      if (behind != kNoNode) Replace(behind, Choice{receiver, need}, MoveReason::kTrial);
+      return true;
+    }
+    if (behind == kNoNode || behind == receiver) return false;
+    source = behind;
+  }
+  return false;
+}
+
+bool SourceSelector::MayStandBetween(NodeId source, NodeId receiver, NodeId behind,
+                                     StripeMask need) const {
+  if (Eligible(receiver, source, need) != need) return false;
+  if (behind == kNoNode) return HasRoom(source, need);
+  const OpenGrant* next = FirstGrant(behind);
+  return next != nullptr && next->stripes == need && HasRoom(receiver, need) &&
+         Eligible(behind, receiver, need) == need;
 }
 
 bool SourceSelector::MoveBehindOthers(NodeId receiver) {

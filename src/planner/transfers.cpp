@@ -108,7 +108,7 @@ void Transfers::On(NodeId node, const GrantClosed& event) {
   if (open == table.grants().end() || open->second.receiver != node) {
     // A grant that was taken back before: its stripes are parked or granted again already. A
     // predecessor's grant goes by another id here.
-    if (record->slow_relays) record->slow_relays->Closed(event.grant, table);
+    if (record->slow_relays) record->slow_relays->Closed(event.grant);
     if (event.failure == Failure::kUnreachable) KeepFrom(node, event.source, event.failure);
     return table.Edit(node, [&](Copy& receiver) { receiver.StreamEnded(event.grant); });
   }
@@ -271,7 +271,10 @@ void Transfers::On(NodeId node, const Progress& event) {
   // Its place may be a newcomer's, which it waits for (R40).
   const bool settled = clock_.now() - record->table.Find(node)->place(0).granted >= kLongestFresh;
   if (record->joint && !settled) return;
-  record->slow_relays.Make().Judge(node, carries, record->table, nodes_, clock_.now());
+  const double own = record->samples->RateOf(node, record->table).most;
+  const bool alone = !record->joint && !record->reduction && carries < kAlike * own;
+  const bool tries = options_.rates && alone;
+  record->slow_relays.Make().Judge(node, carries, tries, record->table, nodes_, clock_.now());
 }
 
 }  // namespace hoplite::planner

@@ -59,6 +59,7 @@ enum class MoveReason : std::uint8_t {
   kStarved,   // nothing came from its source
   kSlow,      // its source, or it itself, holds up others
   kFaster,    // another source gives it more
+  kTrial,     // to see what its source's link carries, or from there
   kOrder,     // only now does it matter who stands where
 };
 

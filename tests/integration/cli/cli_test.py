@@ -139,7 +139,7 @@ class ThreeNodes(CommandTest):
             self.assertEqual(shard["inline_total_bytes"], 256 << 20)
             self.assertEqual(shard["session_queue_bytes"], 64 << 20)
             self.assertEqual((shard["most_queued_bytes"], shard["most_queued_node"]), (0, ""))
-            self.assertEqual(set(shard["moves"]), {"lost", "newcomer", "starved", "slow", "faster", "order"})
+            self.assertEqual(set(shard["moves"]), {"lost", "newcomer", "starved", "slow", "faster", "trial", "order"})
             self.assertIn(b"of 256.0 MiB for small objects and metadata; nothing of 64.0 MiB waits",
                           self.succeed("status", *where))
 

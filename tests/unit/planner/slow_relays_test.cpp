@@ -1,0 +1,131 @@
+// What a source can send that told nothing: one receiver more finds out (R37).
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+#include "scenario.h"
+
+namespace hoplite::planner {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// S has the object, R1 gets 1 MiB in 100 ms from there, and passes that on to R2.
+class TrialOfALink : public Scenario {
+ protected:
+  TrialOfALink() { layout_ = Layout::For(64_MiB, 1); }
+
+  void Line(std::uint64_t told = 0) {
+    for (const char* node : {"S", "R1", "R2", "R3"}) JoinAt(node, "", told);
+    Put("S").Get("R1").Get("R2").Ignore();
+  }
+  // In so many steps of 50 ms.
+  void Flow(const std::string& node, int steps, std::uint64_t bytes_of_a_step) {
+    for (int i = 0; i < steps; ++i) {
+      After(milliseconds(50));
+      has_[node] += bytes_of_a_step;
+      Say(node, protocol::Progress{.object = object_,
+                                   .version = VersionAt(node),
+                                   .marks = Marks(Blocks(has_[node])),
+                                   .at = now_});
+    }
+  }
+  void LineFlows() { Flow("R1", 7, 512_KiB); }
+  // R2 leaves R1, and begins to get bytes from S.
+  void R2Begins() {
+    Expect("R2 <- S moved");
+    EXPECT_EQ(why_, MoveReason::kTrial);
+    Say("R2",
+        GrantClosed{object_, VersionAt("R2"), first_, Outcome::kFailed, Failure::kNone, Marks(0)});
+    Flow("R2", 2, 0);
+  }
+  std::uint32_t Blocks(std::uint64_t bytes) const {
+    return static_cast<std::uint32_t>(bytes / layout_.block_bytes);
+  }
+
+  GrantId first_;
+  std::map<std::string, std::uint64_t> has_;
+};
+
+TEST_F(TrialOfALink, WhoGetsNoMoreGoesBack) {
+  Line();
+  first_ = NewestGrant("R2");
+  LineFlows();
+  R2Begins();
+  Flow("R2", 5, 256_KiB);  // half of what came to R1 alone
+  Expect("R2 <- R1 moved");
+}
+
+TEST_F(TrialOfALink, WhoGetsMoreStaysAndTheSlowOneGoesBehind) {
+  Line();
+  first_ = NewestGrant("R2");
+  LineFlows();
+  R2Begins();
+  Flow("R2", 5, 1_MiB);
+  Expect("R1 <- R2 moved");
+}
+
+// Which it may take again.
+TEST_F(TrialOfALink, NobodyElseGetsThePlaceMeanwhile) {
+  Line();
+  first_ = NewestGrant("R2");
+  LineFlows();
+  R2Begins();
+  Get("R3");
+  Expect("R3: located v1", "R3 <- R2");
+}
+
+TEST_F(TrialOfALink, ThePlaceIsFreeOnceTheTrialIsOver) {
+  Line();
+  first_ = NewestGrant("R2");
+  LineFlows();
+  R2Begins();
+  Get("R3").Ignore();
+  Lose("R2");
+  Expect("R3 <- R1 moved");
+}
+
+TEST_F(TrialOfALink, ASourceIsNotTriedAgainForTenMinutes) {
+  Line();
+  first_ = NewestGrant("R2");
+  LineFlows();
+  R2Begins();
+  Flow("R2", 5, 256_KiB);
+  Ignore();
+  Delete("S").Ignore();
+  Gone("R1").Gone("R2").Gone("S").Ignore();
+  object_ = ObjectId::FromName("another");
+  has_.clear();
+  Put("S").Get("R1").Get("R2").Ignore();
+  LineFlows();
+  Expect();
+  After(minutes(10));
+  LineFlows();
+  Expect("R2 <- S moved");
+}
+
+TEST_F(TrialOfALink, WhatWasToldIsNotTried) {
+  Line(10 << 20);
+  LineFlows();
+  Expect();
+}
+
+TEST_F(TrialOfALink, WhatIsSoonDoneIsNotWorthIt) {
+  layout_ = Layout::For(16_MiB, 1);
+  Line();
+  Flow("R1", 7, 512_KiB);
+  Expect();
+}
+
+TEST_F(TrialOfALink, WhereOtherObjectsUseTheLinkNobodyTries) {
+  joint_ = true;
+  Line();
+  After(milliseconds(5)).Ignore();  // the first pass (R40)
+  Flow("R1", 30, 512_KiB);
+  Expect();
+}
+
+}  // namespace
+}  // namespace hoplite::planner
