@@ -26,29 +26,37 @@ class PrivateBuffer;
 // gone: all that the parent had at the fork is kept for it, until it has dropped everything of their
 // Client, has called exec or ended. (By fork(), that is: clone() and _Fork() tell nobody.)
 //
-// Cheap to copy: copies share one pin. Different threads may use copies of one Buffer at once.
+// Cheap to copy: copies share one pin. Different threads may use copies of one Buffer at once. Of a
+// temporary there are no views, as of all that pins: `client.Get(id)->view()` does not compile.
 class HOPLITE_EXPORT Buffer {
  public:
-  Buffer();  // empty: no object, no bytes
+  using EndsItsViews = void;  // Result: no -> of a temporary
+  Buffer();                   // empty: no object, no bytes
   ~Buffer();
   Buffer(const Buffer&);
   Buffer& operator=(const Buffer&);
   Buffer(Buffer&&) noexcept;
   Buffer& operator=(Buffer&&) noexcept;
 
-  const ObjectId& id() const;                // of the object; all zero if this is empty
-  std::span<const std::byte> bytes() const;  // all of the object, from a multiple of 64 bytes on
+  const ObjectId& id() const&;  // of the object; all zero if this is empty
+  ObjectId id() const&& { return id(); }
+  std::span<const std::byte> bytes() const&;  // all of the object, from a multiple of 64 bytes on
+  std::span<const std::byte> bytes() const&& = delete;
   // The same bytes as text.
-  std::string_view view() const;
+  std::string_view view() const&;
+  std::string_view view() const&& = delete;
   // The same bytes as numbers: `for (float x : *buffer.as<float>())`.
   //   invalid_argument  they are no whole numbers of that type
   template <Element T>
-  Result<std::span<const T>> as() const {
+  Result<std::span<const T>> as() const& {
     return ElementsOf<T>(bytes());
   }
+  template <Element T>
+  Result<std::span<const T>> as() const&& = delete;
   std::uint64_t size() const { return bytes().size(); }  // in bytes
   // What the object's creator gave with it, at most 4 KiB.
-  const std::string& metadata() const;
+  const std::string& metadata() const&;
+  std::string metadata() const&& { return metadata(); }
 
   // The bytes once more, in memory that may be written to: nobody else sees what is written, no
   // other holder of the object and no other mapping of it. Nothing is copied now. The first write
@@ -71,6 +79,7 @@ class HOPLITE_EXPORT Buffer {
 // forked child has it as it was at the fork, for itself from then on.
 class HOPLITE_EXPORT PrivateBuffer {
  public:
+  using EndsItsViews = void;  // Result: no -> of a temporary
   PrivateBuffer() = default;  // no bytes
   ~PrivateBuffer() = default;
   PrivateBuffer(PrivateBuffer&&) noexcept = default;
@@ -78,16 +87,20 @@ class HOPLITE_EXPORT PrivateBuffer {
   PrivateBuffer(const PrivateBuffer&) = delete;
   PrivateBuffer& operator=(const PrivateBuffer&) = delete;
 
-  std::span<std::byte> bytes() const { return bytes_; }  // all of the object, to write to
+  std::span<std::byte> bytes() const& { return bytes_; }  // all of the object, to write to
+  std::span<std::byte> bytes() const&& = delete;
   // As Buffer::as, to write to.
   //   invalid_argument  they are no whole numbers of that type
   template <Element T>
-  Result<std::span<T>> as() const {
+  Result<std::span<T>> as() const& {
     return ElementsOf<T>(bytes_);
   }
+  template <Element T>
+  Result<std::span<T>> as() const&& = delete;
   std::uint64_t size() const { return bytes_.size(); }  // in bytes
   // What it was mapped of; unchanged.
-  const Buffer& object() const { return object_; }
+  const Buffer& object() const& { return object_; }
+  Buffer object() const&& { return object_; }
 
  private:
   friend class Buffer;

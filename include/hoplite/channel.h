@@ -73,13 +73,19 @@ struct VersionOptions {
 // does; parts that were put together of patches lie in memory of its own. Cheap to copy.
 class HOPLITE_EXPORT Snapshot {
  public:
-  const ObjectId& id() const;           // of its newest object: no other version has it
-  std::uint64_t version() const;        // the number that its publisher gave it
-  std::span<const Part> parts() const;  // in the order of the Publish
+  using EndsItsViews = void;    // Result: no -> of a temporary
+  const ObjectId& id() const&;  // of its newest object: no other version has it
+  ObjectId id() const&& { return id(); }
+  std::uint64_t version() const;         // the number that its publisher gave it
+  std::span<const Part> parts() const&;  // in the order of the Publish
+  std::span<const Part> parts() const&& = delete;
   // Null: it has no part of this name.
-  const Part* Find(std::string_view name) const;
-  const std::string& metadata() const;      // of PublishOptions
-  std::span<const Buffer> objects() const;  // what the parts lie in, the newest first
+  const Part* Find(std::string_view name) const&;
+  const Part* Find(std::string_view name) const&& = delete;
+  const std::string& metadata() const&;  // of PublishOptions
+  std::string metadata() const&& { return metadata(); }
+  std::span<const Buffer> objects() const&;  // what the parts lie in, the newest first
+  std::span<const Buffer> objects() const&& = delete;
 
  private:
   friend class ClientAccess;
@@ -91,15 +97,18 @@ class HOPLITE_EXPORT Snapshot {
 // The parts of a version one after the other, while they arrive.
 class HOPLITE_EXPORT SnapshotStream {
  public:
+  using EndsItsViews = void;  // Result: no -> of a temporary
   SnapshotStream(SnapshotStream&&) noexcept;
   SnapshotStream& operator=(SnapshotStream&&) noexcept;
   ~SnapshotStream();
 
-  std::uint64_t version() const;        // as of a Snapshot, as are the next
-  const std::string& metadata() const;  // of PublishOptions
+  std::uint64_t version() const;         // as of a Snapshot, as are the next
+  const std::string& metadata() const&;  // of PublishOptions
+  std::string metadata() const&& { return metadata(); }
   // The next part, whose bytes stay while this lives; null: that was all. After an error (the
   // version is gone: `deleted`) what it gave before is part of no whole version.
-  Result<const Part*> Next(std::chrono::milliseconds timeout = kForever);
+  Result<const Part*> Next(std::chrono::milliseconds timeout = kForever) &;
+  Result<const Part*> Next(std::chrono::milliseconds timeout = kForever) && = delete;
 
  private:
   friend class Channel;

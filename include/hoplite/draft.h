@@ -23,19 +23,24 @@ namespace hoplite {
 //   auto made = draft.Seal();
 class HOPLITE_EXPORT Draft {
  public:
+  using EndsItsViews = void;  // Result: no -> of a temporary
   Draft(Draft&&) noexcept;
   Draft& operator=(Draft&&) noexcept;
   ~Draft();
 
-  const ObjectId& id() const;  // of the object that this becomes
+  const ObjectId& id() const&;  // of the object that this becomes
+  ObjectId id() const&& { return id(); }
   // All bytes of the object; must not be touched after Seal or Abort.
-  std::span<std::byte> data() const;
+  std::span<std::byte> data() const&;
+  std::span<std::byte> data() const&& = delete;
   // The same as numbers: as<float>().
   //   invalid_argument  they are no whole numbers of that type
   template <Element T>
-  Result<std::span<T>> as() const {
+  Result<std::span<T>> as() const& {
     return ElementsOf<T>(data());
   }
+  template <Element T>
+  Result<std::span<T>> as() const&& = delete;
   // Bytes [0, prefix_bytes) are written. Costs one small message: per MiB is often enough.
   //   invalid_argument         the prefix shrinks, or is beyond the end
   //   already_exists, deleted  the object can't be created: stop writing

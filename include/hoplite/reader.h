@@ -27,13 +27,16 @@ namespace hoplite {
 //   auto final = reader.WaitFor(reader.size());  // an error: what was used is worthless
 class HOPLITE_EXPORT Reader {
  public:
+  using EndsItsViews = void;  // Result: no -> of a temporary
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  const ObjectId& id() const;           // of the object
-  std::uint64_t size() const;           // of the whole object, in bytes
-  const std::string& metadata() const;  // what its creator gave with it, at most 4 KiB
+  const ObjectId& id() const&;  // of the object
+  ObjectId id() const&& { return id(); }
+  std::uint64_t size() const;            // of the whole object, in bytes
+  const std::string& metadata() const&;  // what its creator gave with it, at most 4 KiB
+  std::string metadata() const&& { return metadata(); }
 
   // Waits until at least `bytes` (at most size()) are there, gives all that are, from the first
   // byte on. WaitFor(size()) also waits until the object is final.
@@ -41,7 +44,9 @@ class HOPLITE_EXPORT Reader {
   //   recalled  the version was replaced: its bytes are worthless, open the object again
   //   deleted   the object was deleted meanwhile
   Result<std::span<const std::byte>> WaitFor(std::uint64_t bytes,
-                                             std::chrono::milliseconds timeout = kForever);
+                                             std::chrono::milliseconds timeout = kForever) &;
+  Result<std::span<const std::byte>> WaitFor(
+      std::uint64_t bytes, std::chrono::milliseconds timeout = kForever) && = delete;
 
  private:
   friend class Client;

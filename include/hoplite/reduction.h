@@ -23,7 +23,7 @@ class HOPLITE_EXPORT Reduction {
   Reduction(Reduction&&) noexcept;
   Reduction& operator=(Reduction&&) noexcept;
 
-  const ObjectId& target() const;  // of the object that it makes
+  ObjectId target() const;  // of the object that it makes
   // The outcome, each time it is asked for, once the target is final.
   //   timeout             not there yet: it goes on, Wait again; or the reduction's own timeout
   //                       passed. Names the sources that were missing (with a timeout of 0 it

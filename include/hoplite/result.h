@@ -1,9 +1,10 @@
 // Result: a value, or the Error because of which there is none. Every call of this library that can
 // fail returns one.
 //
-// It has the interface of C++23's std::expected<T, Error>, and works in C++20. One thing differs: of
-// a Result that is a temporary, value() and * give the value itself instead of a reference, so that
-// `for (float x : *buffer.as<float>())` is safe.
+// It has the interface of C++23's std::expected<T, Error>, and works in C++20. Two things differ, of
+// a Result that is a temporary. value() and * give the value itself instead of a reference, so that
+// `for (float x : *buffer.as<float>())` is safe; and -> does not compile where the value gives views
+// that end with it.
 #pragma once
 
 #include <concepts>
@@ -73,6 +74,10 @@ template <typename U, typename T>
 concept ValueOf = !AnyResult<U> && !Failure<U> && std::constructible_from<T, U> &&
                   !std::same_as<std::remove_cvref_t<U>, std::in_place_t>;
 
+// What gives views (spans, texts, pointers) that end with it says so.
+template <typename T>
+concept EndsItsViews = requires { typename T::EndsItsViews; };
+
 }  // namespace detail
 
 // Done, or an Error.
@@ -132,8 +137,8 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-// A value, or the Error because of which there is none. As std::expected<T, Error>, but that value()
-// and * of a temporary give the value itself.
+// A value, or the Error because of which there is none. As std::expected<T, Error>, but for what is
+// said above of temporaries.
 template <typename T>
 class [[nodiscard]] Result {
   using State = std::variant<T, Error>;
@@ -175,8 +180,23 @@ class [[nodiscard]] Result {
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
   T operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
+  T* operator->() & { return std::get_if<0>(&state_); }
+  const T* operator->() const& { return std::get_if<0>(&state_); }
+  T* operator->() &&
+      requires(!detail::EndsItsViews<T>) {
+        return std::get_if<0>(&state_);
+      } const T* operator-> () const&&
+        requires(!detail::EndsItsViews<T>)
+  {
+    return std::get_if<0>(&state_);
+  }
+  // Of a temporary: give the Result a name first.
+  T* operator->() &&
+    requires detail::EndsItsViews<T>
+  = delete;
+  const T* operator->() const&&
+    requires detail::EndsItsViews<T>
+  = delete;
 
   // Throws BadResultAccess if there is none.
   T& value() & { return Checked(), **this; }

@@ -187,7 +187,7 @@ nb::object NextOf(SnapshotStream& stream, std::optional<double> timeout) {
 void BindChannel(nb::module_& module) {
   const nb::object none = nb::none();
   nb::class_<Snapshot>(module, "ChannelSnapshot")
-      .def_prop_ro("id", &Snapshot::id)
+      .def_prop_ro("id", [](const Snapshot& snapshot) { return snapshot.id(); })
       .def_prop_ro("version", &Snapshot::version)
       .def_prop_ro("metadata",
                    [](const Snapshot& snapshot) { return ToBytes(snapshot.metadata()); })

@@ -34,17 +34,17 @@ Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 Buffer::Buffer(std::shared_ptr<const Pin> pin) : pin_(std::move(pin)) {}
 
-const ObjectId& Buffer::id() const { return pin_ ? pin_->object : kNoObject; }
+const ObjectId& Buffer::id() const& { return pin_ ? pin_->object : kNoObject; }
 
-std::span<const std::byte> Buffer::bytes() const {
+std::span<const std::byte> Buffer::bytes() const& {
   return pin_ ? pin_->bytes : std::span<const std::byte>();
 }
 
-std::string_view Buffer::view() const {
+std::string_view Buffer::view() const& {
   return {reinterpret_cast<const char*>(bytes().data()), bytes().size()};
 }
 
-const std::string& Buffer::metadata() const { return pin_ ? pin_->metadata : kNoMetadata; }
+const std::string& Buffer::metadata() const& { return pin_ ? pin_->metadata : kNoMetadata; }
 
 Result<PrivateBuffer> Buffer::MapPrivate() const {
   PrivateBuffer made;

@@ -146,8 +146,8 @@ Draft::Draft(Draft&&) noexcept = default;
 Draft& Draft::operator=(Draft&&) noexcept = default;
 Draft::~Draft() = default;
 
-const ObjectId& Draft::id() const { return impl_->id(); }
-std::span<std::byte> Draft::data() const { return impl_->bytes(); }
+const ObjectId& Draft::id() const& { return impl_->id(); }
+std::span<std::byte> Draft::data() const& { return impl_->bytes(); }
 Result<void> Draft::Advance(std::uint64_t prefix_bytes) { return impl_->Advance(prefix_bytes, {}); }
 Result<void> Draft::Seal(std::chrono::milliseconds timeout) {
   return impl_->Seal(client::DeadlineAfter(timeout));

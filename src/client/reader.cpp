@@ -106,11 +106,11 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
-const ObjectId& Reader::id() const { return impl_->id(); }
+const ObjectId& Reader::id() const& { return impl_->id(); }
 std::uint64_t Reader::size() const { return impl_->size(); }
-const std::string& Reader::metadata() const { return impl_->metadata(); }
+const std::string& Reader::metadata() const& { return impl_->metadata(); }
 Result<std::span<const std::byte>> Reader::WaitFor(std::uint64_t bytes,
-                                                   std::chrono::milliseconds timeout) {
+                                                   std::chrono::milliseconds timeout) & {
   return impl_->WaitFor(bytes, client::DeadlineAfter(timeout));
 }
 

@@ -77,7 +77,7 @@ Reduction::~Reduction() = default;
 Reduction::Reduction(Reduction&&) noexcept = default;
 Reduction& Reduction::operator=(Reduction&&) noexcept = default;
 
-const ObjectId& Reduction::target() const { return state_->target; }
+ObjectId Reduction::target() const { return state_->target; }
 
 Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
   const auto* answer = state_->question.Wait(client::DeadlineAfter(timeout));

@@ -125,7 +125,7 @@ TEST_F(ChannelsTest, WhoWaitsGetsTheVersionThatItWaitsFor) {
   ASSERT_TRUE(Publish(trainer, 2, 2));
   EXPECT_EQ(ValueOf(*second.Wait()), 2);
   ASSERT_TRUE(Publish(trainer, 3, 3));
-  EXPECT_EQ(third.Wait()->version(), 3);
+  EXPECT_EQ(third.Wait().value().version(), 3);
   const auto late = worker.Get(Exactly(2));
   EXPECT_EQ(CodeOf(late), ErrorCode::kNotFound);
   EXPECT_THAT(late.error().message, HasSubstr("version 2 is not the newest any more: that is 3"));
@@ -180,7 +180,8 @@ TEST_F(ChannelsTest, WhatDidNotChangeIsNotSentAgain) {
   EXPECT_EQ(third.Find("large")->as<float>()->back(), 3);
   // An object goes with the last kept version that has a part in it.
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
-  EXPECT_EQ(worker.Get(AtLeast(8))->objects().size(), 2);
+  const Snapshot both = worker.Get(AtLeast(8)).value();
+  EXPECT_EQ(both.objects().size(), 2);
   AwaitObjects(3);
 }
 
@@ -207,7 +208,8 @@ TEST_F(ChannelsTest, OfAPartOfWhichLittleChangedThatIsSent) {
   weights = Weights(3);
   ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
   EXPECT_EQ(ValueOf(*worker.Get(AtLeast(21))), 3);
-  EXPECT_EQ(worker.Get(AtLeast(21))->objects().size(), 1U);
+  const Snapshot one = worker.Get(AtLeast(21)).value();
+  EXPECT_EQ(one.objects().size(), 1U);
   ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
   ASSERT_TRUE(trainer.Publish(weights.parts(), {.timeout = kInTime}));
   AwaitObjects(3);  // two versions, and what both stand on
@@ -248,7 +250,7 @@ TEST_F(ChannelsTest, ManyChannelsAndVersionsLeaveNothing) {
     Channel brief = *cluster_->client(version % 2).OpenChannel("brief " + std::to_string(version));
     ASSERT_TRUE(brief.Publish(std::vector<Part>{{.name = "nothing", .bytes = {}}}));
   }
-  EXPECT_EQ(reader.Get(AtLeast(kMany))->version(), kMany);
+  EXPECT_EQ(reader.Get(AtLeast(kMany)).value().version(), kMany);
   AwaitObjects(2);
   long_lived.Close();
   AwaitObjects(0);

@@ -83,7 +83,7 @@ TEST_F(OwnedTest, WhatAClientOwnsGoesEverywhereWhenItIsClosed) {
   const ObjectId small = *owner.Put("small", {.owned = true});
   const ObjectId large = *owner.Put(large_, {.owned = true});
   for (std::size_t node = 1; node < 3; ++node) {
-    EXPECT_EQ(cluster_->client(node).Get(small, kSoon)->view(), "small");
+    EXPECT_EQ(test::Text(cluster_->client(node).Get(small, kSoon)), "small");
     EXPECT_EQ(Text(*cluster_->client(node).Get(large, kSoon)), large_);
   }
   EXPECT_GT(cluster_->node(2).usage().used_bytes, 0u) << "a replica";

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <hoplite/buffer.h>
 #include <hoplite/result.h>
 
 namespace hoplite::test {
@@ -20,6 +22,14 @@ inline std::vector<std::byte> Pattern(std::size_t size) {
 
 inline bool Equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::ranges::equal(a, b);
+}
+inline bool Equal(const Result<Buffer>& got, std::span<const std::byte> bytes) {
+  return got && Equal(got->bytes(), bytes);
+}
+
+// Of what a get gave, or of its error.
+inline std::string Text(const Result<Buffer>& got) {
+  return got ? std::string(got->view()) : got.error().ToString();
 }
 
 // The code of an error; none if the result is a value.

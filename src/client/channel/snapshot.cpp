@@ -10,13 +10,13 @@ namespace hoplite {
 
 Snapshot::Snapshot(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
 
-const ObjectId& Snapshot::id() const { return contents_->objects.front().id(); }
+const ObjectId& Snapshot::id() const& { return contents_->objects.front().id(); }
 std::uint64_t Snapshot::version() const { return contents_->version; }
-std::span<const Part> Snapshot::parts() const { return contents_->manifest.parts; }
-const std::string& Snapshot::metadata() const { return contents_->manifest.metadata; }
-std::span<const Buffer> Snapshot::objects() const { return contents_->objects; }
+std::span<const Part> Snapshot::parts() const& { return contents_->manifest.parts; }
+const std::string& Snapshot::metadata() const& { return contents_->manifest.metadata; }
+std::span<const Buffer> Snapshot::objects() const& { return contents_->objects; }
 
-const Part* Snapshot::Find(std::string_view name) const {
+const Part* Snapshot::Find(std::string_view name) const& {
   const auto at = contents_->by_name.find(name);
   return at == contents_->by_name.end() ? nullptr : &contents_->manifest.parts[at->second];
 }

@@ -12,9 +12,9 @@ SnapshotStream& SnapshotStream::operator=(SnapshotStream&&) noexcept = default;
 SnapshotStream::~SnapshotStream() = default;
 
 std::uint64_t SnapshotStream::version() const { return impl_->version; }
-const std::string& SnapshotStream::metadata() const { return impl_->manifest.metadata; }
+const std::string& SnapshotStream::metadata() const& { return impl_->manifest.metadata; }
 
-Result<const Part*> SnapshotStream::Next(std::chrono::milliseconds timeout) {
+Result<const Part*> SnapshotStream::Next(std::chrono::milliseconds timeout) & {
   return impl_->Next(client::DeadlineAfter(timeout));
 }
 

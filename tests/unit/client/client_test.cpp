@@ -42,7 +42,7 @@ TEST_P(ClientTest, PutOfAnExistingIdKeepsItsBytes) {
   ASSERT_TRUE(client_.Put("first", {.id = id}));
   EXPECT_EQ(CodeOf(client_.Put("second", {.id = id})), ErrorCode::kAlreadyExists);
   EXPECT_EQ(CodeOf(client_.Put(Pattern(1_MiB), {.id = id})), ErrorCode::kAlreadyExists);
-  EXPECT_EQ(client_.Get(id)->view(), "first");
+  EXPECT_EQ(Text(client_.Get(id)), "first");
 }
 
 TEST_P(ClientTest, DeletedObjectsAnswerDeleted) {
@@ -81,7 +81,7 @@ TEST_P(ClientTest, GetWaitsForThePut) {
   ASSERT_TRUE(view);
   EXPECT_EQ(view->view(), "late");
   EXPECT_TRUE(future.ready());
-  EXPECT_EQ(future.Wait(0ms)->view(), "late");  // each time it is asked
+  EXPECT_EQ(Text(future.Wait(0ms)), "late");  // each time it is asked
 }
 
 TEST_P(ClientTest, GetEndsAtItsDeadline) {
@@ -108,7 +108,7 @@ TEST_P(ClientTest, CancelAfterTheAnswerChangesNothing) {
   auto future = client_.GetAsync(*id);
   ASSERT_TRUE(WaitAny({future}, 5s));
   future.Cancel();
-  EXPECT_EQ(future.Wait()->view(), "there");
+  EXPECT_EQ(Text(future.Wait()), "there");
 }
 
 TEST_P(ClientTest, ForgottenFuturesPinNothing) {

@@ -110,7 +110,8 @@ TEST_F(ForkTest, TheChildReadsViewsOfItsParents) {
   EXPECT_EQ(InChild([&] {
               if (view.view() != "bytes" || mapped.bytes()[0] != std::byte{'b'}) return 1;
               mapped.bytes()[0] = std::byte{'B'};
-              if (view.MapPrivate()->bytes()[0] != std::byte{'b'}) return 2;
+              const auto own = view.MapPrivate();
+              if (own->bytes()[0] != std::byte{'b'}) return 2;
               mapped = PrivateBuffer();
               return view.view() == "bytes" ? 0 : 3;
             }),

@@ -48,7 +48,7 @@ TEST_P(InterruptionTest, WhatIsWaitedForGoesOn) {
   }
   EXPECT_FALSE(future.ready());
   ASSERT_TRUE(client_.Put("here", {.id = id_}));
-  EXPECT_EQ(future.Wait()->view(), "here");
+  EXPECT_EQ(Text(future.Wait()), "here");
 }
 
 TEST_P(InterruptionTest, IsAskedNowAndThenUntilItSaysYes) {

@@ -27,17 +27,17 @@ TEST_P(PrivateBufferTest, WhatIsWrittenNobodyElseSees) {
   }
   std::vector<PrivateBuffer> mapped;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    auto made = client_.Get(ids[i])->MapPrivate();
+    auto made = client_.Get(ids[i]).value().MapPrivate();
     ASSERT_TRUE(made) << made.error().ToString();
     mapped.push_back(*std::move(made));
     EXPECT_TRUE(Equal(mapped.back().bytes(), contents[i]));
     EXPECT_EQ(mapped.back().object().id(), ids[i]);
   }
-  auto again = client_.Get(ids.back())->MapPrivate();
+  auto again = client_.Get(ids.back()).value().MapPrivate();
   for (const PrivateBuffer& one : mapped) std::ranges::fill(one.bytes(), std::byte{0xee});
   for (std::size_t i = 0; i < ids.size(); ++i) {
     EXPECT_TRUE(Equal(mapped[i].object().bytes(), contents[i]));
-    EXPECT_TRUE(Equal(Attach().Get(ids[i])->bytes(), contents[i]));
+    EXPECT_TRUE(Equal(Attach().Get(ids[i]), contents[i]));
     EXPECT_TRUE(
         std::ranges::all_of(mapped[i].bytes(), [](auto b) { return b == std::byte{0xee}; }));
   }
@@ -47,7 +47,7 @@ TEST_P(PrivateBufferTest, WhatIsWrittenNobodyElseSees) {
 TEST_P(PrivateBufferTest, ItPinsTheObject) {
   const auto bytes = Pattern(3'000'000);
   const auto id = client_.Put(bytes);
-  std::optional<PrivateBuffer> mapped = client_.Get(*id)->MapPrivate().value();
+  std::optional<PrivateBuffer> mapped = client_.Get(*id).value().MapPrivate().value();
   mapped->bytes()[0] = std::byte{0xee};
   ASSERT_TRUE(client_.Delete(*id));
   EXPECT_GE(node_.used_bytes(), 3'000'000u);
@@ -71,8 +71,8 @@ TEST_P(PrivateBufferTest, ItOutlivesItsClientAndTheNode) {
 }
 
 TEST_P(PrivateBufferTest, OfNothingThereIsNothing) {
-  EXPECT_EQ(Buffer().MapPrivate()->size(), 0u);
-  EXPECT_EQ(client_.Get(client_.Put("").value())->MapPrivate()->size(), 0u);
+  EXPECT_EQ(Buffer().MapPrivate().value().size(), 0u);
+  EXPECT_EQ(client_.Get(client_.Put("").value()).value().MapPrivate().value().size(), 0u);
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ TEST(PublicApiTest, NumbersNeedNoCasts) {
   Draft draft = a.Create(ObjectId::FromName("draft"), 4 * sizeof(std::int64_t)).value();
   draft.as<std::int64_t>().value()[3] = -1;
   ASSERT_TRUE(draft.Seal(10s));
-  EXPECT_EQ(b.Get(draft.id(), {.timeout = 10s})->as<std::int64_t>().value()[3], -1);
+  const auto got = b.Get(draft.id(), {.timeout = 10s});
+  EXPECT_EQ(got->as<std::int64_t>().value()[3], -1);
   alignas(8) const std::array<std::byte, 16> bytes{};
   EXPECT_TRUE(ElementsOf<double>(std::span(bytes)));
   EXPECT_EQ(CodeOf(ElementsOf<double>(std::span(bytes).subspan(4, 8))),

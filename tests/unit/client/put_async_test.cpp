@@ -48,7 +48,7 @@ TEST_P(PutAsyncTest, ManyAtOnce) {
   for (std::size_t i = 0; i < puts.size(); ++i) {
     const auto id = puts[i].Wait(20s);
     ASSERT_TRUE(id) << id.error().ToString();
-    EXPECT_TRUE(Equal(client_.Get(*id)->bytes(), std::span(bytes).first(bytes.size() - i)));
+    EXPECT_TRUE(Equal(client_.Get(*id), std::span(bytes).first(bytes.size() - i)));
   }
   EXPECT_TRUE(Eventually([&] { return called == 40; }));
 }
@@ -65,7 +65,7 @@ TEST_P(PutAsyncTest, ErrorsAreThoseOfPut) {
   const std::string metadata(4097, 'm');
   EXPECT_EQ(CodeOf(client_.PutAsync(large, {.metadata = metadata}).Wait(20s)),
             ErrorCode::kInvalidArgument);
-  EXPECT_EQ(client_.Get(taken)->view(), "first");
+  EXPECT_EQ(Text(client_.Get(taken)), "first");
 }
 
 // At whatever moment it is cancelled: nothing reads the bytes afterwards, nothing is left behind.
@@ -116,13 +116,13 @@ TEST_P(PutAsyncTest, PiecesBecomeOneObject) {
         all.first(size / 3), {}, all.subspan(size / 3, size / 2), all.subspan(size / 3 + size / 2)};
     const auto put = client_.Put(pieces, {.metadata = "m"});
     ASSERT_TRUE(put) << put.error().ToString();
-    EXPECT_TRUE(Equal(client_.Get(*put)->bytes(), whole));
-    EXPECT_EQ(client_.Get(*put)->metadata(), "m");
+    EXPECT_TRUE(Equal(client_.Get(*put), whole));
+    EXPECT_EQ(client_.Get(*put).value().metadata(), "m");
     const auto later = client_.PutAsync(pieces).Wait(20s);
     ASSERT_TRUE(later) << later.error().ToString();
-    EXPECT_TRUE(Equal(client_.Get(*later)->bytes(), whole));
+    EXPECT_TRUE(Equal(client_.Get(*later), whole));
   }
-  EXPECT_EQ(client_.Get(client_.Put(Pieces()).value())->size(), 0u);
+  EXPECT_EQ(client_.Get(client_.Put(Pieces()).value()).value().size(), 0u);
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST_P(ReaderTest, TheWholeSizeIsFinalOnly) {
 TEST_P(ReaderTest, FinalObjectNeedsNoWaiting) {
   Grow(bytes_.size());
   ASSERT_TRUE(draft_->Seal());
-  EXPECT_EQ(client_.Open(id_)->WaitFor(bytes_.size(), 0ms)->size(), bytes_.size());
+  auto open = client_.Open(id_);
+  EXPECT_EQ(open->WaitFor(bytes_.size(), 0ms)->size(), bytes_.size());
 }
 
 TEST_P(ReaderTest, RecalledAndDeletedAreTold) {

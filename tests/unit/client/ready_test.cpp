@@ -46,7 +46,7 @@ TEST_P(ReadyTest, IsCalledOnceOnTheClientsThreadWithTheAnswerThere) {
   Calls calls;
   const auto future = client_.GetAsync(id_);
   std::string seen;
-  future.OnReady([&] { seen = future.Wait(0ms)->view(); });
+  future.OnReady([&] { seen = Text(future.Wait(0ms)); });
   future.OnReady(calls.Function());
   EXPECT_EQ(calls.count, 0);
   ASSERT_TRUE(Attach().Put("here", {.id = id_}));

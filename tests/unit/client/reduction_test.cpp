@@ -59,7 +59,7 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
   EXPECT_FALSE(told.fixed_order);
   EXPECT_EQ(told.degree, 3u);
   EXPECT_TRUE(told.everyone_reads);
-  EXPECT_EQ(client_.Get(target, {.timeout = 5s})->view(), "abcd");
+  EXPECT_EQ(Text(client_.Get(target, {.timeout = 5s})), "abcd");
   // Not with a degree above 1.
   const auto ordered = client_.Reduce({.sources = {first_}, .fixed_order = true});
   ASSERT_TRUE(ordered->Wait(5s));
@@ -130,7 +130,7 @@ TEST_P(ReductionTest, GoesOnWithoutItsHandle) {
   ASSERT_TRUE(Eventually([&] { return node_.waiting() == 1; }));
   reduction.reset();
   ASSERT_TRUE(client_.Put("abcd", {.id = first_}));
-  EXPECT_EQ(client_.Get(target, {.timeout = 5s})->view(), "abcd");
+  EXPECT_EQ(Text(client_.Get(target, {.timeout = 5s})), "abcd");
 }
 
 TEST_P(ReductionTest, EndsWithItsClient) {

@@ -81,7 +81,7 @@ TEST(WorkerTest, DraftOfAKilledWorkerIsAborted) {
   EXPECT_TRUE(Eventually([&] { return node.used_bytes() == 0; }));
   EXPECT_FALSE(waiter.ready()) << "a new Put may still come";
   ASSERT_TRUE(client.Put("again", {.id = id}));
-  EXPECT_EQ(waiter.Wait()->view(), "again");
+  EXPECT_EQ(Text(waiter.Wait()), "again");
 }
 
 TEST(WorkerTest, PinsOfAKilledWorkerEnd) {
@@ -111,7 +111,7 @@ TEST(WorkerTest, FinishedPutsSurviveTheirWorker) {
   worker.Go();
   worker.AwaitWork();
   worker.Kill();
-  EXPECT_TRUE(Equal(node.Worker().Get(id)->bytes(), Pattern(2_MiB)));
+  EXPECT_TRUE(Equal(node.Worker().Get(id), Pattern(2_MiB)));
 }
 
 TEST(WorkerTest, WritingToAViewFaults) {
@@ -131,7 +131,7 @@ TEST(WorkerTest, WritingToAViewFaults) {
   ASSERT_TRUE(node.Worker().Put("constant", {.id = id}));
   worker.Go();
   EXPECT_EQ(worker.Exit(), 42);
-  EXPECT_EQ(node.Worker().Get(id)->view(), "constant");
+  EXPECT_EQ(Text(node.Worker().Get(id)), "constant");
 }
 
 // Lowers the limit of descriptors so that exactly `free` more can be opened.
