@@ -131,6 +131,7 @@ BENCHMARK(CreateAndLocate)->Arg(100)->Arg(10000);
 void PlanReduce(benchmark::State& state) {
   const auto count = static_cast<std::uint64_t>(state.range(0));
   ReduceOptions options;
+  options.dtype = DType::kFloat32;
   options.target = ObjectId::FromName("target");
   for (std::uint64_t i = 0; i < count; ++i) {
     options.sources.push_back(ObjectId::FromName("source-" + std::to_string(i)));

@@ -108,8 +108,11 @@ class Training {
     std::vector<hoplite::ObjectId> gradients;
     for (const Job& job : jobs_) gradients.push_back(job.gradient->id);
     const Future total = runtime_.Name();
-    const auto sum = Must(client.Reduce(
-        {.sources = gradients, .num_objects = kFirst, .target = total->id, .root_here = true}));
+    const auto sum = Must(client.Reduce({.sources = gradients,
+                                         .dtype = hoplite::DType::kFloat32,
+                                         .num_objects = kFirst,
+                                         .target = total->id,
+                                         .root_here = true}));
     const auto summed = Must(runtime_.Get(total, kPatience));
     for (std::size_t i = 0; i < kWeights; ++i) {
       weights_[i] -= kRate / kFirst * Floats(summed.bytes())[i];

@@ -107,6 +107,9 @@ HOPLITE_C_EXPORT void hoplite_client_close(hoplite_client* client);
 HOPLITE_C_EXPORT void hoplite_client_free(hoplite_client* client);
 
 /* --- Put and create --- */
+/* A flag for puts and creates: the bytes are an array of this dtype ("float32", ...), which
+   hoplite_reduce takes and compares. An unknown dtype makes a flag that they refuse. */
+HOPLITE_C_EXPORT unsigned hoplite_of(const char* dtype);
 /* Stores a copy of `size` bytes. If all of `*id` is zero a random id is chosen, and written there.
    `metadata` (at most 4096 bytes; NULL: none) is what every get gives with the object.
      ALREADY_EXISTS, DELETED  the id can't be used
@@ -209,7 +212,7 @@ HOPLITE_C_EXPORT int hoplite_get_async(hoplite_client* client, const hoplite_id*
 
 /* Makes one object of `count` arrays, folded element by element where they are; returns at once.
    Anybody may get the target meanwhile. `op` is "sum", "prod", "min", "max", "mean", "and", "or", "xor";
-   `dtype` "float32", "int64", ... Only the first `num_objects` that exist are used; zero: all. If all
+   `dtype` "float32", "int64", ...; NULL: that of the first source that exists, see hoplite_of. Only the first `num_objects` that exist are used; zero: all. If all
    of `*target` is zero a random id is chosen, and written there. If the request is freed the
    reduction goes on.
      INVALID_ARGUMENT  op and dtype don't fit, or there are too many sources */

@@ -69,10 +69,10 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  the node's store has no room
   Result<ObjectId> Put(std::span<const std::byte> bytes, const PutOptions& options = {});
   Result<ObjectId> Put(std::string_view bytes, const PutOptions& options = {});
-  // Numbers: a vector, span or array of an arithmetic type.
+  // Numbers: a vector, span or array of an arithmetic type, which is noted (PutOptions::dtype).
   template <Elements R>
   Result<ObjectId> Put(const R& elements, const PutOptions& options = {}) {
-    return Put(BytesOf(elements), options);
+    return Put(BytesOf(elements), Noting<std::ranges::range_value_t<R>>(options));
   }
   // Pieces that lie apart, as one object: one after the other, in this order.
   Result<ObjectId> Put(std::span<const std::span<const std::byte>> pieces,
@@ -88,7 +88,7 @@ class HOPLITE_EXPORT Client {
   template <Elements R>
     requires std::ranges::borrowed_range<R>
   Future<ObjectId> PutAsync(R&& elements, const PutOptions& options = {}) {
-    return PutAsync(BytesOf(elements), options);
+    return PutAsync(BytesOf(elements), Noting<std::ranges::range_value_t<R>>(options));
   }
   // The same without the copy: room for the bytes in the node's store, to be filled in place.
   Result<Draft> Create(const ObjectId& id, std::uint64_t size_bytes,
@@ -256,6 +256,11 @@ class HOPLITE_EXPORT Client {
   struct State;
   static std::span<const std::byte> BytesOf(const auto& elements) {
     return std::as_bytes(std::span(elements));
+  }
+  template <Element T>
+  static PutOptions Noting(PutOptions options) {
+    if (!options.dtype) options.dtype = detail::DTypeOf<T>();
+    return options;
   }
   explicit Client(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

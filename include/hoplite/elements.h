@@ -3,11 +3,13 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
+#include <hoplite/dtype.h>
 #include <hoplite/export.h>
 #include <hoplite/result.h>
 
@@ -30,6 +32,31 @@ concept WritableElements =
     Elements<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 namespace detail {
+template <typename T, typename... Others>
+concept OneOf = (std::same_as<T, Others> || ...);
+
+// What a Put of such numbers notes. None: they may be bytes of anything (std::uint8_t), or are no
+// DType.
+template <Element T>
+constexpr std::optional<DType> DTypeOf() {
+  if constexpr (std::same_as<T, float>) {
+    return DType::kFloat32;
+  } else if constexpr (std::same_as<T, double>) {
+    return DType::kFloat64;
+  } else if constexpr (std::same_as<T, signed char>) {
+    return DType::kInt8;
+  } else if constexpr (!std::integral<T> || sizeof(T) == 1 ||
+                       OneOf<T, wchar_t, char16_t, char32_t>) {
+    return {};
+  } else if constexpr (sizeof(T) == 2) {
+    return std::is_signed_v<T> ? DType::kInt16 : DType::kUint16;
+  } else if constexpr (sizeof(T) == 4) {
+    return std::is_signed_v<T> ? DType::kInt32 : DType::kUint32;
+  } else if constexpr (sizeof(T) == 8) {
+    return std::is_signed_v<T> ? DType::kInt64 : DType::kUint64;
+  }
+}
+
 HOPLITE_EXPORT Result<void> CheckElements(std::span<const std::byte> bytes, std::size_t size,
                                           std::size_t alignment);
 }  // namespace detail

@@ -30,6 +30,7 @@
 #include <hoplite/directory.h>
 #include <hoplite/draft.h>
 #include <hoplite/drain.h>
+#include <hoplite/dtype.h>
 #include <hoplite/elements.h>
 #include <hoplite/error.h>
 #include <hoplite/future.h>

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <hoplite/dtype.h>
 #include <hoplite/object_id.h>
 
 namespace hoplite {
@@ -35,6 +36,9 @@ struct PutOptions {
   ObjectId id = {};           // all zero: a random one
   std::string metadata = {};  // at most 4 KiB; what every Get gives with the object
   // This client owns the object (Client::Own) from the moment the directory accepts it. A call that
+  // Of the elements, if the bytes are an array: what a Reduce takes, and compares. A Put of numbers
+  // notes it by itself, but not of std::uint8_t, bool and characters. None: it is not known.
+  std::optional<DType> dtype = {};
   // is refused, also with already_exists, owns nothing.
   bool owned = false;
   // How long this client owns it after its process ended without Close; zero: it ends with the
@@ -57,8 +61,9 @@ struct FailOptions {
 
 // Of a Create.
 struct CreateOptions {
-  std::string metadata = {};  // at most 4 KiB; what every Get gives with the object
-  bool owned = false;         // as in PutOptions, also if the Draft is given up after that
+  std::string metadata = {};        // at most 4 KiB; what every Get gives with the object
+  std::optional<DType> dtype = {};  // as in PutOptions
+  bool owned = false;               // as in PutOptions, also if the Draft is given up after that
   std::optional<std::chrono::milliseconds> grace = {};  // as in PutOptions
   bool only_if_owned = false;                           // as in PutOptions
   std::chrono::milliseconds timeout = kForever;         // how long the call may take

@@ -1,5 +1,5 @@
-// What a reduction computes (the type of the elements, and the operation that folds two into one),
-// what it can be told, and what became of it: plain values. reduction.h is one under way.
+// What a reduction computes (the operation that folds two elements into one), what it can be told,
+// and what became of it: plain values. reduction.h is one under way.
 //
 // Objects are folded in the order in which they arrive. Folding a with b gives the same bits as b
 // with a, on every machine; only sum and prod of floats depend on which of three or more met first.
@@ -13,35 +13,13 @@
 #include <string_view>
 #include <vector>
 
+#include <hoplite/dtype.h>
 #include <hoplite/export.h>
 #include <hoplite/object_id.h>
 #include <hoplite/options.h>
 #include <hoplite/result.h>
 
 namespace hoplite {
-
-// The type of the elements. The numbers travel on the wire.
-//
-// Integers, signed ones too, wrap around: the result is taken modulo 2 to the number of bits. 32 and
-// 64 bits of floats are IEEE arithmetic rounded to nearest, ties to even; denormal numbers count.
-// The 16 bits of kFloat16 are IEEE half precision, those of kBFloat16 the upper half of a float32:
-// each fold computes in float32 and rounds its result once, to nearest, ties to even; beyond the
-// largest number is an infinity. Rounding after every fold costs accuracy: sums of many are better
-// kept in float32. Wherever a float result is NaN, it is the positive quiet one without payload.
-enum class DType : std::uint8_t {
-  kInt8 = 1,       // signed, 1 byte
-  kInt16 = 2,      // signed, 2 bytes
-  kInt32 = 3,      // signed, 4 bytes
-  kInt64 = 4,      // signed, 8 bytes
-  kUint8 = 5,      // unsigned, 1 byte
-  kUint16 = 6,     // unsigned, 2 bytes
-  kUint32 = 7,     // unsigned, 4 bytes
-  kUint64 = 8,     // unsigned, 8 bytes
-  kFloat16 = 9,    // 2 bytes: 5 of exponent, 10 of mantissa
-  kBFloat16 = 10,  // 2 bytes: 8 of exponent, 7 of mantissa
-  kFloat32 = 11,   // 4 bytes
-  kFloat64 = 12,   // 8 bytes
-};
 
 // What makes one element of two. The numbers travel on the wire.
 enum class Op : std::uint8_t {
@@ -58,17 +36,11 @@ enum class Op : std::uint8_t {
   kMean = 8,
 };
 
-// Bytes of one element; 0 for a number that is no DType.
-HOPLITE_EXPORT std::size_t SizeOf(DType dtype);
-
-// "float32", "bfloat16", "uint8", …; "sum", "prod", "and", …: what the command line and Python take
-// and show. "unknown" for a number that is none.
-HOPLITE_EXPORT std::string_view Name(DType dtype);
+// "sum", "prod", "and", …: what the command line and Python take and show. "unknown" for a number
+// that is none.
 HOPLITE_EXPORT std::string_view Name(Op op);
-
 // The reverse of Name; an invalid_argument names the wrong word and the allowed ones.
-HOPLITE_EXPORT Result<DType> ParseDType(std::string_view name);
-HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);  // as ParseDType
+HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);
 
 // invalid_argument for and, or, xor of floats, for the mean of integers, and for numbers that are no
 // Op or no DType.
@@ -79,12 +51,14 @@ inline constexpr std::size_t kMaxReduceSources = 16384;
 
 // What is to be folded, how and where.
 struct ReduceOptions {
-  // Arrays of `dtype`, all of the same size; they need not exist yet. At most kMaxReduceSources.
+  // Arrays of one type and size; they need not exist yet. At most kMaxReduceSources.
   std::vector<ObjectId> sources = {};
-  Op op = Op::kSum;               // what makes one element of two
-  DType dtype = DType::kFloat32;  // of the elements of all sources
+  Op op = Op::kSum;  // what makes one element of two
+  // Of the elements of all sources. None: that of the first source that exists. Sources whose type
+  // was not noted when they were put (PutOptions::dtype) need it; one of another type is refused.
+  std::optional<DType> dtype = {};
   // Only the first so many bytes of each source are elements; 0: all are. Those behind them have to
-  // be the same in all sources, which `alike` can see to, and are the same in the target.
+  // be the same in all sources, which `alike` can see to, and are the same in the target. Needs `dtype`.
   std::uint64_t folded_bytes = 0;
   // How many of the sources: those that become available first. Empty: all.
   std::optional<std::uint64_t> num_objects = {};

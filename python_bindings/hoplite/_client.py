@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from hoplite import _arrays, _core, _encoding, _metadata, _out, _sources, errors
+from hoplite import _arrays, _core, _dtypes, _encoding, _metadata, _out, _sources, errors
 from hoplite._arguments import named
 from hoplite._channel import Channel
 from hoplite._core import ObjectId
@@ -104,7 +104,7 @@ class Client(Keeping):
         """``put``. The value is read until this is done: leave it as it is. (What is not contiguous
         is packed, and what is no array pickled, at once.)"""
         encoded = _encoding.encode(value, _metadata.beside(metadata))
-        begun = self._core.put_later(encoded.pieces, id, encoded.metadata, timeout, **owning)
+        begun = self._put_later(encoded, id, timeout, **owning)
         return await self._waiting.answer(begun)
 
     def _put_encoded(
@@ -114,7 +114,20 @@ class Client(Keeping):
         timeout: float | None,
         **owning: Unpack[Owning],
     ) -> ObjectId:
-        return self._core.put(encoded.pieces, id, encoded.metadata, timeout, **owning)
+        return self._core.put(
+            encoded.pieces, id, encoded.metadata, timeout, dtype=encoded.dtype, **owning
+        )
+
+    def _put_later(
+        self,
+        encoded: _encoding.Encoded,
+        id: ObjectId | None,
+        timeout: float | None,
+        **owning: Unpack[Owning],
+    ) -> _core.PutLater:
+        return self._core.put_later(
+            encoded.pieces, id, encoded.metadata, timeout, dtype=encoded.dtype, **owning
+        )
 
     @named
     def fail(
@@ -157,8 +170,9 @@ class Client(Keeping):
         """
         empty = _arrays.empty(dtype, _arrays.extents(shape))
         said = _arrays.metadata_of(empty, _metadata.beside(metadata))
+        noted = _dtypes.noted(empty.elements.dtype)
         core = self._core.create(
-            id or ObjectId.random(), _arrays.size_of(empty), said, timeout, **owning
+            id or ObjectId.random(), _arrays.size_of(empty), said, timeout, dtype=noted, **owning
         )
         return Draft(core, _arrays.put_together(empty, memoryview(core)))
 
@@ -247,7 +261,7 @@ class Client(Keeping):
     ) -> Future[ObjectId]:
         """``aput`` for programs without an event loop: the value is read until it has a result."""
         encoded = _encoding.encode(value, _metadata.beside(metadata))
-        begun = self._core.put_later(encoded.pieces, id, encoded.metadata, timeout, **owning)
+        begun = self._put_later(encoded, id, timeout, **owning)
         return self._futures.of(begun, lambda made: made, "a put")
 
     @named

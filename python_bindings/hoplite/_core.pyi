@@ -454,6 +454,7 @@ class Client:
         owned: bool = False,
         grace: float | None = None,
         only_if_owned: bool = False,
+        dtype: str | None = None,
     ) -> ObjectId: ...
     def put_later(
         self,
@@ -464,6 +465,7 @@ class Client:
         owned: bool = False,
         grace: float | None = None,
         only_if_owned: bool = False,
+        dtype: str | None = None,
     ) -> PutLater: ...
     def create(
         self,
@@ -474,6 +476,7 @@ class Client:
         owned: bool = False,
         grace: float | None = None,
         only_if_owned: bool = False,
+        dtype: str | None = None,
     ) -> Draft: ...
     def get(
         self, id: ObjectId, timeout: float | None = None, only_if_owned: bool = False

@@ -35,6 +35,11 @@ def reducible(dtype: Any) -> str:
     )
 
 
+def noted(words: Any) -> str | None:
+    """What a put notes of elements that are `described` so; None if no reduction folds them."""
+    return words if words in FOLDABLE else None
+
+
 # Of these NumPy has one object each, and its arrays are buffers by themselves: words by id().
 _PLAIN = {
     id(kind): sys.intern(kind.name)

@@ -28,6 +28,7 @@ class Encoded:
 
     pieces: list[_arrays.Memory]
     metadata: bytes
+    dtype: str | None = None  # of an array that a reduction can fold
 
 
 def encode(
@@ -45,7 +46,9 @@ def encode(
         return _encode_bytes(memoryview(value), beside)
     description = _arrays.describe(value)
     if description is not None:
-        return Encoded([_arrays.memory_of(value)], _arrays.metadata_of(description, beside))
+        metadata = _arrays.metadata_of(description, beside)
+        noted = _dtypes.noted(description.elements.dtype)
+        return Encoded([_arrays.memory_of(value)], metadata, noted)
     return Encoded(*_pickles.encode(value, pickler, beside))
 
 

@@ -38,11 +38,18 @@ constexpr std::chrono::seconds kAnswersIn{5};
 
 std::string ToText(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
+using Name = std::optional<std::string>;
+
+std::optional<DType> ToDType(const Name& name) {
+  return name ? std::optional(ValueOf(ParseDType(*name))) : std::nullopt;
+}
+
 PutOptions ToOptions(const std::optional<ObjectId>& id, const nb::bytes& metadata,
                      std::optional<double> timeout, bool owned, std::optional<double> grace,
-                     bool only_if_owned) {
+                     bool only_if_owned, const Name& dtype) {
   return {.id = id.value_or(ObjectId()),
           .metadata = ToText(metadata),
+          .dtype = ToDType(dtype),
           .owned = owned,
           .grace = ToGrace(grace),
           .only_if_owned = only_if_owned,
@@ -51,17 +58,17 @@ PutOptions ToOptions(const std::optional<ObjectId>& id, const nb::bytes& metadat
 
 ObjectId Put(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
              const nb::bytes& metadata, std::optional<double> timeout, bool owned,
-             std::optional<double> grace, bool only_if_owned) {
+             std::optional<double> grace, bool only_if_owned, const Name& dtype) {
   const HeldPieces held(pieces);
-  const PutOptions options = ToOptions(id, metadata, timeout, owned, grace, only_if_owned);
+  const PutOptions options = ToOptions(id, metadata, timeout, owned, grace, only_if_owned, dtype);
   return WithoutGil([&] { return client.Put(held.spans(), options); });
 }
 
 PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
                   const nb::bytes& metadata, std::optional<double> timeout, bool owned,
-                  std::optional<double> grace, bool only_if_owned) {
+                  std::optional<double> grace, bool only_if_owned, const Name& dtype) {
   auto held = std::make_unique<HeldPieces>(pieces);
-  const PutOptions options = ToOptions(id, metadata, timeout, owned, grace, only_if_owned);
+  const PutOptions options = ToOptions(id, metadata, timeout, owned, grace, only_if_owned, dtype);
   Future<ObjectId> future = [&] {
     const Unlocked unlocked;
     return client.PutAsync(held->spans(), options);
@@ -71,8 +78,9 @@ PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<Ob
 
 OpenDraft Create(Client& client, const ObjectId& id, std::uint64_t size_bytes,
                  const nb::bytes& metadata, std::optional<double> timeout, bool owned,
-                 std::optional<double> grace, bool only_if_owned) {
+                 std::optional<double> grace, bool only_if_owned, const Name& dtype) {
   const CreateOptions options{.metadata = ToText(metadata),
+                              .dtype = ToDType(dtype),
                               .owned = owned,
                               .grace = ToGrace(grace),
                               .only_if_owned = only_if_owned,
@@ -291,13 +299,13 @@ void BindClient(nb::module_& module) {
           nb::arg("socket"), nb::arg("timeout") = none)
       .def("put", &Put, nb::arg("pieces"), nb::arg("id") = none,
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("grace") = none, nb::arg("only_if_owned") = false)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
       .def("put_later", &BeginPut, nb::arg("pieces"), nb::arg("id") = none,
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("grace") = none, nb::arg("only_if_owned") = false)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
       .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
            nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("grace") = none, nb::arg("only_if_owned") = false)
+           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
       .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none, nb::arg("only_if_owned") = false)
       .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)

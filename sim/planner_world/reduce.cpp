@@ -17,6 +17,7 @@ namespace {
 ReduceOptions RequestOf(const Options& options, const ObjectId& target) {
   const ReduceJob& job = *options.reduce;
   ReduceOptions request;
+  request.dtype = DType::kFloat32;
   for (std::uint32_t i = 0; i < SourcesOf(options); ++i) {
     request.sources.push_back(ObjectId::FromName(fmt::format("source {}", i)));
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "protocol/elements.h"
 
 namespace hoplite::admin {
 namespace {
@@ -60,7 +61,9 @@ v1::Object ToProto(const Known& known) {
   message.set_state(ToProto(known.presence));
   message.set_size_bytes(view.size_bytes);
   // A failed object has its error there.
-  if (!known.why) message.set_metadata(view.metadata);
+  if (!known.why) {
+    message.set_metadata(std::string(protocol::UsersPart(view.metadata)));
+  }
   message.set_in_directory(view.inlined);
   for (const auto& holder : view.holders) {
     auto& added = *message.add_holders();

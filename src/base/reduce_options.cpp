@@ -15,16 +15,26 @@ std::unexpected<Error> Wrong(std::string message) {
   return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(message)));
 }
 
+Result<void> CheckElements(const ReduceOptions& options) {
+  if (!options.dtype) {
+    if (options.folded_bytes != 0) return Wrong("folded_bytes needs a dtype");
+    // Some type, so that the op itself is looked at.
+    const bool of_floats = Supports(options.op, DType::kFloat32).has_value();
+    return Supports(options.op, of_floats ? DType::kFloat32 : DType::kInt32);
+  }
+  if (auto supported = Supports(options.op, *options.dtype); !supported) return supported;
+  const std::size_t size = SizeOf(*options.dtype);
+  if (options.folded_bytes % size == 0) return {};
+  return Wrong(fmt::format("folded_bytes is {}, no multiple of the {} of {}", options.folded_bytes,
+                           size, Name(*options.dtype)));
+}
+
 }  // namespace
 
 Result<void> CheckReduceOptions(const ReduceOptions& options) {
   const std::size_t count = options.sources.size();
   const std::uint64_t wanted = options.num_objects.value_or(count);
-  if (auto supported = Supports(options.op, options.dtype); !supported) return supported;
-  if (options.folded_bytes % SizeOf(options.dtype) != 0) {
-    return Wrong(fmt::format("folded_bytes is {}, no multiple of the {} of {}",
-                             options.folded_bytes, SizeOf(options.dtype), Name(options.dtype)));
-  }
+  if (auto fits = CheckElements(options); !fits) return fits;
   if (count == 0) return Wrong("a reduction needs at least one source");
   if (count > kMaxReduceSources) {
     return Wrong(fmt::format("{} sources; {} is the limit", count, kMaxReduceSources));

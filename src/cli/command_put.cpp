@@ -1,5 +1,6 @@
 // hoplite put: stores a file, prints the object's id.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <hoplite/client.h>
@@ -16,6 +17,7 @@ namespace {
 struct PutArguments {
   std::string file;
   ObjectId id = ObjectId::Random();
+  std::optional<DType> dtype = {};
   Duration timeout = kAnswerTimeout;
   NodeSocket socket;
   bool json = false;
@@ -24,7 +26,8 @@ struct PutArguments {
 Result<void> RunPut(const PutArguments& options) {
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
-  TRY_ASSIGN(const std::uint64_t size, PutFile(client, options.id, options.file, deadline));
+  TRY_ASSIGN(const std::uint64_t size,
+             PutFile(client, {.id = options.id, .dtype = options.dtype}, options.file, deadline));
   if (options.json) return Print(Json{{"id", options.id.ToHex()}, {"size", size}});
   return Print(options.id.ToHex() + '\n');
 }
@@ -39,6 +42,9 @@ void AddPut(CLI::App& app, Action& chosen) {
       ->required();
   AddId(*command, "--id", options->id,
         "40 hexadecimal digits, or name:TEXT; without it a random one");
+  AddParsed(*command, "--dtype", options->dtype, ParseDType,
+            "it is an array of float32, int64, ...; `hoplite reduce` goes by that")
+      ->type_name("DTYPE");
   AddAnswerTimeout(*command, options->timeout);
   AddSocket(*command, options->socket);
   AddJson(*command, options->json);

@@ -85,9 +85,8 @@ void AddReduce(CLI::App& app, Action& chosen) {
       ->type_name("OP")
       ->required();
   AddParsed(*command, "--dtype", reduce.dtype, ParseDType,
-            "of the elements: float32, int64, bfloat16, ...")
-      ->type_name("DTYPE")
-      ->required();
+            "of the elements: float32, int64, bfloat16, ...; default that of the first source")
+      ->type_name("DTYPE");
   AddSize(*command, "--folded", reduce.folded_bytes,
           "only so many bytes of each are elements, the rest is the same in all; default all");
   AddParsed(*command, "--num-objects", reduce.num_objects, ParseNumber<std::uint64_t>,

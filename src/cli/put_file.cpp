@@ -131,12 +131,12 @@ Result<Pieces> ReadToEnd(Client& client, int fd, const std::string& path,
   }
 }
 
-Result<std::uint64_t> PutToEnd(Client& client, const ObjectId& id, int fd, const std::string& path,
-                               const Deadline& deadline) {
+Result<std::uint64_t> PutToEnd(Client& client, const PutOptions& options, int fd,
+                               const std::string& path, const Deadline& deadline) {
   TRY_ASSIGN(const Pieces read, ReadToEnd(client, fd, path, deadline));
   std::vector<std::span<const std::byte>> bytes;
   for (const Piece& piece : read.all) bytes.push_back(piece.filled());
-  TRY(client.Put(bytes, {.id = id, .timeout = deadline.left()}));
+  TRY(client.Put(bytes, {.id = options.id, .dtype = options.dtype, .timeout = deadline.left()}));
   return read.bytes;
 }
 
@@ -158,12 +158,13 @@ Result<void> Fill(Draft& draft, int fd, const std::string& path) {
 
 }  // namespace
 
-Result<std::uint64_t> PutFile(Client& client, const ObjectId& id, const std::string& path,
+Result<std::uint64_t> PutFile(Client& client, const PutOptions& options, const std::string& path,
                               const Deadline& deadline) {
   TRY_ASSIGN(const FileDescriptor input, OpenInput(path));
   TRY_ASSIGN(const auto size, KnownSize(input.get(), path));
-  if (!size) return PutToEnd(client, id, input.get(), path, deadline);
-  TRY_ASSIGN(Draft draft, client.Create(id, *size, {.timeout = deadline.left()}));
+  if (!size) return PutToEnd(client, options, input.get(), path, deadline);
+  TRY_ASSIGN(Draft draft, client.Create(options.id, *size,
+                                        {.dtype = options.dtype, .timeout = deadline.left()}));
   TRY(Fill(draft, input.get(), path));
   TRY(draft.Seal(deadline.left()));
   return *size;

@@ -41,6 +41,7 @@ Request SmallPut(const ObjectId& id, const client::Pieces& contents, const PutOp
   client::local::Put& put = *request.mutable_put();
   put.set_object(IdBytes(id));
   put.set_metadata(options.metadata);
+  if (options.dtype) put.set_dtype(static_cast<std::uint32_t>(*options.dtype));
   put.set_owned(options.owned);
   client::SetGrace(options.grace, request);
   put.set_only_if_owned(options.only_if_owned);
@@ -96,6 +97,7 @@ bool IsLasting(ErrorCode code) {
 
 CreateOptions ForDraft(const PutOptions& options) {
   return {.metadata = options.metadata,
+          .dtype = options.dtype,
           .owned = options.owned,
           .grace = options.grace,
           .only_if_owned = options.only_if_owned,

@@ -37,6 +37,9 @@ client::local::Request Draft::Impl::Request(const client::Connection& connection
   request.mutable_create()->set_object(std::string(id.view()));
   request.mutable_create()->set_size(size_bytes);
   request.mutable_create()->set_metadata(options.metadata);
+  if (options.dtype) {
+    request.mutable_create()->set_dtype(static_cast<std::uint32_t>(*options.dtype));
+  }
   request.mutable_create()->set_owned(options.owned);
   client::SetGrace(options.grace, request);
   request.mutable_create()->set_only_if_owned(options.only_if_owned);

@@ -25,7 +25,7 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_target(IdBytes(target));
   for (const ObjectId& source : options.sources) message.add_sources(IdBytes(source));
   message.set_op(static_cast<std::uint32_t>(options.op));
-  message.set_dtype(static_cast<std::uint32_t>(options.dtype));
+  if (options.dtype) message.set_dtype(static_cast<std::uint32_t>(*options.dtype));
   message.set_folded_bytes(options.folded_bytes);
   if (options.num_objects) message.set_num_objects(*options.num_objects);
   message.set_metadata(options.metadata);

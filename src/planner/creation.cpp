@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "protocol/elements.h"
 #include "protocol/failure.h"
 
 namespace hoplite::planner {
@@ -21,9 +22,9 @@ std::string WhatExists(const ObjectId& id, const ObjectRecord& record) {
 // Empty, or what is wrong with a request, in words.
 std::string WrongWith(const Create& create, std::uint64_t metadata_limit) {
   if (auto valid = create.layout.Validate(); !valid) return valid.error().message;
-  if (create.metadata.size() > metadata_limit) {
-    return fmt::format("metadata has {} bytes, {} is the limit", create.metadata.size(),
-                       metadata_limit);
+  const std::size_t metadata = protocol::UsersPart(create.metadata).size();
+  if (metadata > metadata_limit) {
+    return fmt::format("metadata has {} bytes, {} is the limit", metadata, metadata_limit);
   }
   if (create.inline_bytes != nullptr && create.inline_bytes->size() != create.layout.size_bytes) {
     return fmt::format("{} bytes came with an object of {}", create.inline_bytes->size(),

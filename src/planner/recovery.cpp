@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "protocol/elements.h"
+
 namespace hoplite::planner {
 namespace {
 
@@ -46,8 +48,8 @@ void Recovery::On(NodeId node, const Held& event) {
 
 bool Recovery::Sound(const Held& event) const {
   return event.layout.Validate() && event.layout.valid(event.marks) &&
-         event.metadata.size() <= options_.metadata_limit_bytes && event.version &&
-         (event.produces & ~event.layout.all_stripes()) == 0;
+         protocol::UsersPart(event.metadata).size() <= options_.metadata_limit_bytes &&
+         event.version && (event.produces & ~event.layout.all_stripes()) == 0;
 }
 
 void Recovery::StartNewer(ObjectRecord& record, NodeId node, const Held& event) {

@@ -6,7 +6,7 @@ namespace hoplite::planner {
 
 void ReduceCoordinator::AskShardToFold(const ReduceOptions& options) {
   if (options.sources.size() > ShardFold::kMostSources) return;
-  shard_fold_ = {options.sources, FoldOf(options), options.metadata, options.alike};
+  shard_fold_ = {options.sources, FoldOf(options, options.dtype), options.metadata, options.alike};
 }
 
 ReduceOpen ReduceCoordinator::Request() const {

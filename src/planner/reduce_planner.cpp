@@ -8,6 +8,7 @@
 #include "planner/reduce_cost.h"
 #include "planner/reduce_detours.h"
 #include "planner/reduce_tree.h"
+#include "protocol/elements.h"
 #include "protocol/failure.h"
 
 namespace hoplite::planner {
@@ -21,11 +22,17 @@ std::unexpected<Error> Wrong(std::string message) {
 
 }  // namespace
 
-Fold FoldOf(const ReduceOptions& options) {
+Fold FoldOf(const ReduceOptions& options, std::optional<DType> dtype) {
   return {.op = options.op,
-          .dtype = options.dtype,
+          .dtype = dtype.value_or(DType{}),
           .sources = static_cast<std::uint32_t>(WantedOf(options)),
           .folded_bytes = options.folded_bytes};
+}
+
+std::string TargetMetadata(const Fold& fold, std::string_view asked, std::string_view first) {
+  const std::string_view text = asked.empty() ? protocol::UsersPart(first) : asked;
+  if (fold.folded_bytes != 0 || fold.dtype == DType{}) return std::string(text);
+  return protocol::WithElements(fold.dtype, text);
 }
 
 ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
@@ -36,7 +43,7 @@ ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uin
       two_trees_(two_trees),
       wanted_(WantedOf(options)),
       sources_(options.sources),
-      kind_(options.alike),
+      kind_(options.op, options.dtype, options.alike),
       peers_(self) {}
 
 // --- told
@@ -79,10 +86,10 @@ Result<void> ReducePlanner::MayFold(const ObjectId& source, std::uint64_t size_b
     return Wrong(fmt::format("object {} has {} bytes, of which {} are to be folded", source.ToHex(),
                              size_bytes, options_.folded_bytes));
   }
-  if (options_.folded_bytes != 0 || size_bytes % SizeOf(options_.dtype) == 0) return {};
+  const DType dtype = fold().dtype;
+  if (options_.folded_bytes != 0 || size_bytes % SizeOf(dtype) == 0) return {};
   return Wrong(fmt::format("object {} has {} bytes, which is no multiple of the {} of {}",
-                           source.ToHex(), size_bytes, SizeOf(options_.dtype),
-                           Name(options_.dtype)));
+                           source.ToHex(), size_bytes, SizeOf(dtype), Name(dtype)));
 }
 
 void ReducePlanner::OnHolderGone(const ObjectId& source, NodeId node) {
@@ -199,7 +206,7 @@ void ReducePlanner::Say(bool as_one, std::vector<NodeEvent>& orders) {
 }
 
 ReduceShape ReducePlanner::ShapeOrder() const {
-  return {options_.target, request_, *layout_, FoldOf(options_), target_metadata_, EveryoneReads()};
+  return {options_.target, request_, *layout_, fold(), target_metadata_, EveryoneReads()};
 }
 
 ReduceOrders ReducePlanner::AsOne(std::vector<PlannedOrder> orders) const {
@@ -241,10 +248,10 @@ std::string ReducePlanner::Describe() const {
                      plan_.by_stripes->members);
 }
 
-const std::string& ReducePlanner::metadata() const {
+std::string ReducePlanner::metadata() const {
   if (shaped_) return target_metadata_;
   const std::string* first = sources_.FirstMetadata();
-  return options_.metadata.empty() && first != nullptr ? *first : options_.metadata;
+  return TargetMetadata(fold(), options_.metadata, first != nullptr ? *first : "");
 }
 
 std::vector<ObjectId> ReducePlanner::Available() const {

@@ -35,8 +35,11 @@
 
 namespace hoplite::planner {
 
-// What participants are told to compute. `options` passed CheckReduceOptions.
-Fold FoldOf(const ReduceOptions& options);
+// What participants are told to compute; of dtype 0 if that is none. `options` passed
+// CheckReduceOptions.
+Fold FoldOf(const ReduceOptions& options, std::optional<DType> dtype);
+// What the target says of itself, if the first source says this.
+std::string TargetMetadata(const Fold& fold, std::string_view asked, std::string_view first);
 
 class ReducePlanner {
  public:
@@ -72,11 +75,13 @@ class ReducePlanner {
   const std::optional<Error>& failure() const { return failure_; }
   // Whether a source with this metadata may be folded with those that are known.
   bool Fits(std::string_view metadata) const { return kind_.Fits(metadata); }
+  // What is folded; its dtype is known from the first source on.
+  Fold fold() const { return FoldOf(options_, kind_.dtype()); }
   // Known from the first source on.
   const std::optional<Layout>& layout() const { return layout_; }
   // Of the target: the options', or that of the first listed source among those that were known
   // when the shape was decided.
-  const std::string& metadata() const;
+  std::string metadata() const;
   // Available sources in the order in which they became so, those in the directory too (their
   // holder is kNoNode); for small ones, which need no tree.
   std::vector<ObjectId> Available() const;

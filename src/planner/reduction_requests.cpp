@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "protocol/elements.h"
+
 namespace hoplite::planner {
 namespace {
 
@@ -126,8 +128,8 @@ bool ReductionRequests::Later(NodeId node, const Order& event) {
 void ReductionRequests::On(NodeId node, const ReduceShape& event) {
   if (Later(node, event)) return;
   ReductionRecord* reduction = Open(node, event.object, event.request);
-  const bool sound =
-      event.layout.Validate() && event.metadata.size() <= options_.metadata_limit_bytes;
+  const bool sound = event.layout.Validate() &&
+                     protocol::UsersPart(event.metadata).size() <= options_.metadata_limit_bytes;
   if (reduction == nullptr || reduction->shaped || !sound) return;
   ObjectRecord& record = *objects_.Find(event.object);
   if (std::string full = versions_.WhyNoRoom(event.object, record, event.metadata); !full.empty()) {

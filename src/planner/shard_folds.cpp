@@ -6,6 +6,7 @@
 #include <hoplite/reduce.h>
 
 #include "planner/folder.h"
+#include "planner/reduce_planner.h"
 #include "planner/source_kind.h"
 #include "protocol/failure.h"
 
@@ -13,29 +14,31 @@ namespace hoplite::planner {
 namespace {
 
 // Whether objects of so many bytes have whole elements to fold, and all that is to be folded.
-bool HasElements(const Fold& fold, std::uint64_t bytes) {
+bool HasElements(const Fold& fold, DType dtype, std::uint64_t bytes) {
   const std::uint64_t folded = fold.folded_bytes == 0 ? bytes : fold.folded_bytes;
-  return folded <= bytes && folded % SizeOf(fold.dtype) == 0;
+  return folded <= bytes && folded % SizeOf(dtype) == 0;
 }
 
 }  // namespace
 
 bool ShardFolds::Make(const ObjectId& id, ObjectRecord& record, const ShardFold& what) {
-  const std::vector<Source> sources = SourcesOf(what);
+  Fold fold = what.fold;
+  const std::vector<Source> sources = SourcesOf(what, fold.dtype);
   if (sources.empty()) return false;
   const ObjectRecord& first = *sources.front().record;
-  const std::string metadata = what.metadata.empty() ? first.metadata.OrEmpty() : what.metadata;
+  const std::string metadata = TargetMetadata(fold, what.metadata, first.metadata.OrEmpty());
   if (!versions_.HasRoomFor(record, metadata, first.inline_bytes->size())) return false;
   for (const Source& source : sources) record.reduction->used.push_back(source.id);
   record.reduction->withheld = sources.size() < what.sources.size();
-  Commit(id, record, metadata, Folded(sources, what.fold));
+  Commit(id, record, metadata, Folded(sources, fold));
   return true;
 }
 
-std::vector<ShardFolds::Source> ShardFolds::SourcesOf(const ShardFold& what) const {
+std::vector<ShardFolds::Source> ShardFolds::SourcesOf(const ShardFold& what, DType& dtype) const {
   const std::size_t wanted = what.fold.sources;
   if (what.sources.size() > ShardFold::kMostSources) return {};
-  SourceKind kind(what.alike);
+  const auto asked = dtype == DType{} ? std::nullopt : std::optional(dtype);
+  SourceKind kind(what.fold.op, asked, what.alike);
   std::vector<Source> sources;
   for (const ObjectId& id : what.sources) {
     if (sources.size() == wanted) break;
@@ -44,9 +47,10 @@ std::vector<ShardFolds::Source> ShardFolds::SourcesOf(const ShardFold& what) con
     const std::string& metadata = record->metadata.OrEmpty();
     if (FailureIn(metadata)) continue;
     if (record->inline_bytes == nullptr || !kind.Hear(id, metadata)) return {};
+    dtype = *kind.dtype();
     sources.push_back({id, record});
     const std::uint64_t size = sources.front().record->inline_bytes->size();
-    const bool fits = record->inline_bytes->size() == size && HasElements(what.fold, size) &&
+    const bool fits = record->inline_bytes->size() == size && HasElements(what.fold, dtype, size) &&
                       size * wanted <= ShardFold::kMostBytes;
     if (!fits) return {};
   }

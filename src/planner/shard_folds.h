@@ -55,8 +55,8 @@ class ShardFolds {
     const ObjectRecord* record = nullptr;
   };
 
-  // Those that count; nothing if they can't be folded here.
-  std::vector<Source> SourcesOf(const ShardFold& what) const;
+  // Those that count; nothing if they can't be folded here. `dtype` becomes theirs, if it is 0.
+  std::vector<Source> SourcesOf(const ShardFold& what, DType& dtype) const;
   InlineBytes Folded(const std::vector<Source>& sources, const Fold& fold);
   void Commit(const ObjectId& id, ObjectRecord& record, const std::string& metadata,
               const InlineBytes& bytes);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/try.h"
+#include "protocol/elements.h"
 
 namespace hoplite::planner {
 namespace {
@@ -27,9 +29,32 @@ std::unexpected<Error> Differs(const std::string& what) {
 
 }  // namespace
 
-Result<void> SourceKind::Hear(const ObjectId& source, std::string_view metadata) {
-  if (!beginning_ || metadata.empty()) return {};
-  const std::string_view line = FirstLine(metadata);
+Result<void> SourceKind::HearElements(const ObjectId& source, std::optional<DType> elements) {
+  if (FitElements(elements)) {
+    if (!dtype_) typed_by_ = source;
+    if (!dtype_) dtype_ = elements;
+    return {};
+  }
+  const std::string text = "source " + source.ToHex();
+  if (!elements) return Differs(text + " does not say of what dtype it is: give the reduction one");
+  if (!dtype_)
+    return Differs(fmt::format("{}: {}", text, Supports(op_, *elements).error().message));
+  if (asked_) {
+    return Differs(
+        fmt::format("the reduction is of {}, but {} of {}", Name(*dtype_), text, Name(*elements)));
+  }
+  return Differs(fmt::format("source {} is of {}, but {} of {}", typed_by_.ToHex(), Name(*dtype_),
+                             text, Name(*elements)));
+}
+
+bool SourceKind::FitElements(std::optional<DType> elements) const {
+  if (!elements) return asked_.has_value();
+  return dtype_ ? *elements == *dtype_ : Supports(op_, *elements).has_value();
+}
+
+Result<void> SourceKind::HearLine(const ObjectId& source, std::string_view users) {
+  if (!beginning_ || users.empty()) return {};
+  const std::string_view line = FirstLine(users);
   if (line_ && line != *line_) {
     return Differs(fmt::format("source {} is described as {}, but source {} as {}", first_.ToHex(),
                                Shown(*line_), source.ToHex(), Shown(line)));
@@ -47,7 +72,15 @@ Result<void> SourceKind::Hear(const ObjectId& source, std::string_view metadata)
   return {};
 }
 
+// What users wrote says more.
+Result<void> SourceKind::Hear(const ObjectId& source, std::string_view metadata) {
+  TRY(HearLine(source, protocol::UsersPart(metadata)));
+  return HearElements(source, protocol::ElementsIn(metadata));
+}
+
 bool SourceKind::Fits(std::string_view metadata) const {
+  if (!FitElements(protocol::ElementsIn(metadata))) return false;
+  metadata = protocol::UsersPart(metadata);
   if (!beginning_ || metadata.empty()) return true;
   const std::string_view line = FirstLine(metadata);
   return line.starts_with(*beginning_) && (!line_ || line == *line_);

@@ -67,9 +67,9 @@ struct ShardFold {
   static constexpr std::uint64_t kMostBytes = 1 << 20;
 
   std::vector<ObjectId>
-      sources;  // in the order in which they are folded; none: it is not asked for
-  Fold fold;
-  std::string metadata;              // of the target; empty: that of the first source that counts
+      sources;           // in the order in which they are folded; none: it is not asked for
+  Fold fold;             // of dtype 0: that of the first source that counts
+  std::string metadata;  // of the target; empty: that of the first source that counts
   std::optional<std::string> alike;  // as in ReduceOptions
 };
 

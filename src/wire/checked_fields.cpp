@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "protocol/elements.h"
 #include "wire/directory_messages.h"
 
 namespace hoplite::wire {
@@ -107,9 +108,9 @@ Result<std::vector<ObjectId>> ReadObjects(
 }
 
 Result<std::string> ReadMetadata(std::string& bytes) {
-  if (bytes.size() > kMaxMetadataBytes) {
-    return Bad("metadata",
-               fmt::format("has {} bytes, the limit is {}", bytes.size(), kMaxMetadataBytes));
+  const std::size_t size = protocol::UsersPart(bytes).size();
+  if (size > kMaxMetadataBytes) {
+    return Bad("metadata", fmt::format("has {} bytes, the limit is {}", size, kMaxMetadataBytes));
   }
   return std::move(bytes);
 }

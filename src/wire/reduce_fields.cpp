@@ -36,11 +36,14 @@ void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to) {
   }
 }
 
-Result<protocol::Fold> ReadFold(const v1::Fold& message) {
+namespace {
+
+// Of a ShardFold the dtype may be 0.
+Result<protocol::Fold> ReadAnyFold(const v1::Fold& message, DType least) {
   protocol::Fold fold;
   TRY_ASSIGN(fold.op, ReadEnum(message.op(), Op::kSum, Op::kMean, "op"));
-  TRY_ASSIGN(fold.dtype, ReadEnum(message.dtype(), DType::kInt8, DType::kFloat64, "dtype"));
-  if (const auto fits = Supports(fold.op, fold.dtype); !fits) {
+  TRY_ASSIGN(fold.dtype, ReadEnum(message.dtype(), least, DType::kFloat64, "dtype"));
+  if (const auto fits = Supports(fold.op, fold.dtype); fold.dtype != DType{} && !fits) {
     return Bad("op", "doesn't fit: " + fits.error().message);
   }
   fold.sources = message.sources();
@@ -51,12 +54,18 @@ Result<protocol::Fold> ReadFold(const v1::Fold& message) {
   return fold;
 }
 
+}  // namespace
+
+Result<protocol::Fold> ReadFold(const v1::Fold& message) {
+  return ReadAnyFold(message, DType::kInt8);
+}
+
 Result<protocol::ShardFold> ReadShardFold(v1::ShardFold& message) {
   protocol::ShardFold fold;
   TRY_ASSIGN(fold.sources,
              ReadObjects(message.sources(), protocol::ShardFold::kMostSources, "sources"));
   if (fold.sources.empty()) return Bad("sources", "is empty");
-  TRY_ASSIGN(fold.fold, ReadFold(message.fold()));
+  TRY_ASSIGN(fold.fold, ReadAnyFold(message.fold(), DType{}));
   TRY_ASSIGN(fold.metadata, ReadMetadata(*message.mutable_metadata()));
   if (!message.has_alike()) return fold;
   TRY_ASSIGN(fold.alike, ReadMetadata(*message.mutable_alike()));

@@ -346,7 +346,8 @@ TEST_F(ExhaustedCall, Open) {
 
 TEST_F(ExhaustedCall, Reduce) {
   ExhaustCall([&](Client& client) -> Result<void> {
-    ReduceOptions options{.sources = {Elsewhere(2_MiB), Note(ObjectId::Random())}};
+    ReduceOptions options{.sources = {Elsewhere(2_MiB), Note(ObjectId::Random())},
+                          .dtype = DType::kFloat32};
     options.target = Note(ObjectId::Random());
     options.dtype = DType::kUint8;
     options.timeout = kTimeout;

@@ -23,6 +23,7 @@ constexpr std::uint64_t kRequest = 7;
 
 ReduceOptions OptionsOf(FuzzedDataProvider& data) {
   ReduceOptions options;
+  options.dtype = DType::kFloat32;
   options.target = ObjectId::FromName("target");
   const int sources = data.ConsumeIntegralInRange<int>(1, 6);
   for (int i = 0; i < sources; ++i) {

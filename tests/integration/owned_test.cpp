@@ -172,7 +172,8 @@ TEST_F(OwnedTest, WhoReliesOnAnOwnerDoesNotWaitForWhatNobodyOwns) {
 
   ASSERT_TRUE(owner.Own(x_, kSoon));
   EXPECT_EQ(CodeOf(other.WaitExists({{x_, nobodys}}, 2, relying)), ErrorCode::kDeleted);
-  const auto reduction = other.Reduce({.sources = {x_, nobodys}, .only_if_owned = true});
+  const auto reduction =
+      other.Reduce({.sources = {x_, nobodys}, .dtype = DType::kUint8, .only_if_owned = true});
   ASSERT_TRUE(reduction);
   EXPECT_EQ(CodeOf(reduction->Wait(60s)), ErrorCode::kDeleted);
   const auto waits = other.GetAsync(x_, relying);

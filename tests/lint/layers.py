@@ -19,7 +19,7 @@ NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "registers", "drai
               "serve", "shard", "clients")
 
 # Public headers that hold values only: their code is in base, so any layer may use them.
-PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "drain.h", "export.h", "options.h", "reduce.h"}
+PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "drain.h", "dtype.h", "export.h", "options.h", "reduce.h"}
 
 # Libraries with a few homes, so that a change of library stays a small change.
 HOMES = {

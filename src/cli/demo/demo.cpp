@@ -53,7 +53,7 @@ Result<ObjectId> PutAtFirst(ProcessCluster& cluster, const Subject& subject, Scr
   const auto& first = cluster.nodes().front();
   TRY_ASSIGN(Client client, Client::Connect(first.socket));
   const ObjectId object = ObjectId::Random();
-  TRY(PutFile(client, object, subject.path));
+  TRY(PutFile(client, {.id = object}, subject.path));
   screen.Say(fmt::format("Put it at {} as {}. Now all others ask for it at once.", first.name,
                          object.ToHex()));
   return object;

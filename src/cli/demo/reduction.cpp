@@ -52,6 +52,7 @@ Result<void> Reductions::Run(const Asked& asked, const StopSignal& stop) {
   TRY_ASSIGN(Client client, Client::Connect(nodes_.front()->socket));
   const Time start = Now();
   TRY_ASSIGN(const Reduction reduction, client.Reduce({.sources = ids,
+                                                       .dtype = DType::kFloat32,
                                                        .num_objects = asked.wanted,
                                                        .everyone_reads = asked.everyone_reads,
                                                        .timeout = kAnswerTimeout}));

@@ -46,8 +46,18 @@ PutOptions ForPut(const hoplite_id& id, const void* metadata, std::size_t metada
     options.metadata.assign(static_cast<const char*>(metadata), metadata_size);
   options.owned = (flags & HOPLITE_OWNED) != 0;
   options.only_if_owned = (flags & HOPLITE_ONLY_IF_OWNED) != 0;
+  if (const unsigned dtype = (flags & kDTypeFlags) >> kDTypeShift; dtype != 0) {
+    options.dtype = static_cast<DType>(dtype);
+  }
   options.timeout = Timeout(timeout_ms);
   return options;
+}
+
+Result<void> CheckPutFlags(unsigned flags) {
+  TRY(CheckFlags(flags, HOPLITE_OWNED | HOPLITE_ONLY_IF_OWNED | kDTypeFlags));
+  const unsigned dtype = (flags & kDTypeFlags) >> kDTypeShift;
+  if (dtype == 0 || SizeOf(static_cast<DType>(dtype)) != 0) return {};
+  return Unexpected(Error(ErrorCode::kInvalidArgument, "hoplite_of was given no dtype"));
 }
 
 Result<void> CheckFlags(unsigned flags, unsigned known) {
@@ -61,6 +71,11 @@ Result<void> CheckFlags(unsigned flags, unsigned known) {
 using namespace hoplite;
 
 int hoplite_c_version(void) { return HOPLITE_C_VERSION; }
+
+unsigned hoplite_of(const char* dtype) {
+  const auto known = ParseDType(dtype != nullptr ? dtype : "");
+  return known ? static_cast<unsigned>(*known) << c::kDTypeShift : c::kDTypeFlags;
+}
 
 const char* hoplite_version(void) { return HOPLITE_VERSION; }
 

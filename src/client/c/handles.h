@@ -120,6 +120,12 @@ inline CallOptions Options(unsigned flags, std::int64_t timeout_ms) {
 PutOptions ForPut(const hoplite_id& id, const void* metadata, std::size_t metadata_size,
                   unsigned flags, std::int64_t timeout_ms);
 
+// What hoplite_of gives: the number of the dtype.
+inline constexpr unsigned kDTypeShift = 8;
+inline constexpr unsigned kDTypeFlags = 0xffU << kDTypeShift;
+
+// As CheckFlags, of a put or a create.
+Result<void> CheckPutFlags(unsigned flags);
 // invalid_argument: flags that this version does not know, or not in this call.
 Result<void> CheckFlags(unsigned flags, unsigned known);
 

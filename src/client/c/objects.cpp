@@ -36,7 +36,7 @@ int hoplite_put(hoplite_client* client, hoplite_id* id, const void* data, size_t
   return Answer([&]() -> Result<void> {
     TRY(NotNull(client, "client", id, "id"));
     if (size > 0) TRY(NotNull(data, "data"));
-    TRY(c::CheckFlags(flags, HOPLITE_OWNED | HOPLITE_ONLY_IF_OWNED));
+    TRY(c::CheckPutFlags(flags));
     const PutOptions options = c::ForPut(*id, metadata, metadata_size, flags, timeout_ms);
     TRY(client->client.Put(BytesAt(data, size), options));
     *id = c::FromId(options.id);
@@ -49,10 +49,11 @@ int hoplite_create(hoplite_client* client, hoplite_id* id, size_t size, const vo
                    hoplite_draft** draft) {
   return Answer([&]() -> Result<void> {
     TRY(NotNull(client, "client", id, "id", draft, "draft"));
-    TRY(c::CheckFlags(flags, HOPLITE_OWNED | HOPLITE_ONLY_IF_OWNED));
+    TRY(c::CheckPutFlags(flags));
     const PutOptions put = c::ForPut(*id, metadata, metadata_size, flags, timeout_ms);
     TRY(c::Give(client->client.Create(put.id, size,
                                       {.metadata = put.metadata,
+                                       .dtype = put.dtype,
                                        .owned = put.owned,
                                        .only_if_owned = put.only_if_owned,
                                        .timeout = put.timeout}),

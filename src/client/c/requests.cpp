@@ -68,7 +68,7 @@ int hoplite_put_async(hoplite_client* client, hoplite_id* id, const void* data, 
   return Answer([&]() -> Result<void> {
     TRY(NotNull(client, "client", id, "id", request, "request"));
     if (size > 0) TRY(NotNull(data, "data"));
-    TRY(c::CheckFlags(flags, HOPLITE_OWNED | HOPLITE_ONLY_IF_OWNED));
+    TRY(c::CheckPutFlags(flags));
     const PutOptions options = c::ForPut(*id, metadata, metadata_size, flags, timeout_ms);
     const std::span bytes(static_cast<const std::byte*>(data), size);
     GiveRequest({.what = client->client.PutAsync(bytes, options)}, request);
@@ -92,14 +92,16 @@ int hoplite_reduce(hoplite_client* client, const hoplite_id* sources, size_t cou
                    size_t num_objects, const char* op, const char* dtype, hoplite_id* target,
                    unsigned flags, std::int64_t timeout_ms, hoplite_request** request) {
   return Answer([&]() -> Result<void> {
-    TRY(NotNull(client, "client", sources, "sources", op, "op", dtype, "dtype", target, "target",
-                request, "request"));
+    TRY(NotNull(client, "client", sources, "sources", op, "op", target, "target", request,
+                "request"));
     TRY(c::CheckFlags(flags, HOPLITE_OWNED | HOPLITE_ONLY_IF_OWNED | HOPLITE_EVERYONE_READS |
                                  HOPLITE_FIXED_ORDER | HOPLITE_ROOT_HERE));
     ReduceOptions options;
     options.sources = c::ToIds(sources, count);
     TRY_ASSIGN(options.op, ParseOp(op));
-    TRY_ASSIGN(options.dtype, ParseDType(dtype));
+    if (dtype != nullptr) {
+      TRY_ASSIGN(options.dtype, ParseDType(dtype));
+    }
     if (num_objects > 0) options.num_objects = num_objects;
     options.target = c::ToId(*target);
     options.root_here = (flags & HOPLITE_ROOT_HERE) != 0;

@@ -7,6 +7,7 @@
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
+#include "protocol/elements.h"
 
 namespace hoplite::node {
 namespace {
@@ -43,10 +44,10 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
   CO_TRY(Usable(*entry));
   if (!entry->coordinator()) CO_TRY(TakesNew());
   CO_TRY(layout.Validate());
-  if (metadata.size() > kMaxMetadataBytes) {
-    co_return std::unexpected(Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("metadata of {} bytes: the limit is {}", metadata.size(), kMaxMetadataBytes)));
+  if (const std::size_t size = protocol::UsersPart(metadata).size(); size > kMaxMetadataBytes) {
+    co_return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("metadata of {} bytes: the limit is {}", size, kMaxMetadataBytes)));
   }
   const Time begun = Now();
   const Time patience = begun + kPutPatience;

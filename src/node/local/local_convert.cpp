@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/shown_text.h"
 #include "base/try.h"
+#include "protocol/elements.h"
 #include "protocol/failure.h"
 #include "wire/local_protocol.h"
 
@@ -48,6 +49,11 @@ void FillError(const Error& error, v1::local::Error& message) {
   message.set_message(ShownText(error.message));
 }
 
+Result<std::optional<DType>> ReadDType(std::uint32_t number) {
+  if (number == 0) return std::nullopt;
+  return ReadEnum(number, DType::kFloat64, "dtype");
+}
+
 Result<ErrorCode> ReadErrorCode(std::uint32_t number) {
   return ReadEnum(number, kLastErrorCode, "error code");
 }
@@ -59,7 +65,7 @@ std::uint64_t PrefixOf(const store::Copy& copy) {
 void FillView(const store::Copy& copy, v1::local::View& message) {
   message.set_offset(copy.segment_offset());
   message.set_size(copy.layout().size_bytes);
-  message.set_metadata(copy.metadata());
+  message.set_metadata(std::string(protocol::UsersPart(copy.metadata())));
   message.set_final(copy.state() == store::CopyState::kFinal);
   message.set_prefix(PrefixOf(copy));
   if (copy.windowed()) message.set_window(copy.bytes().size());
@@ -72,7 +78,7 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
   if (const auto failure = protocol::FailureIn(view.metadata)) {
     FillError(*failure, *message.mutable_failure());
   } else {
-    message.set_metadata(view.metadata);
+    message.set_metadata(std::string(protocol::UsersPart(view.metadata)));
   }
   message.set_in_directory(view.inlined);
   for (const auto& holder : view.holders) {
@@ -229,7 +235,7 @@ Result<std::vector<ObjectId>> ReadObjects(std::string_view ids, std::size_t most
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {
   ReduceOptions options;
   TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kMean, "op"));
-  TRY_ASSIGN(options.dtype, ReadEnum(message.dtype(), DType::kFloat64, "dtype"));
+  TRY_ASSIGN(options.dtype, ReadDType(message.dtype()));
   const auto count = static_cast<std::size_t>(message.sources_size());
   if (count > kMaxReduceSources) {
     return Invalid(fmt::format("{} sources; at most {} are allowed", count, kMaxReduceSources));

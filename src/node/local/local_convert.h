@@ -34,6 +34,8 @@ Result<protocol::PageRequest> ReadPage(const v1::local::Status& message);
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
 void FillLocation(const protocol::Location& location, v1::local::LocationChange& message);
 
+// None for 0.
+Result<std::optional<DType>> ReadDType(std::uint32_t number);
 Result<ErrorCode> ReadErrorCode(std::uint32_t number);
 // What a client asks for, with its target read already: numbers that are none, ids that can't be
 // and too many sources are an invalid_argument that names them. The timeout is the request's.

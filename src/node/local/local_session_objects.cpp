@@ -10,6 +10,7 @@
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
+#include "protocol/elements.h"
 #include "protocol/failure.h"
 
 namespace hoplite::node {
@@ -20,6 +21,10 @@ Result<void> CheckMetadata(const std::string& metadata) {
     return std::unexpected(InvalidRequest(
         "this metadata begins as that of a failed object does: to make one call Fail"));
   }
+  if (metadata.starts_with(protocol::kElementsMark)) {
+    return std::unexpected(
+        InvalidRequest("this metadata begins as the note of a dtype does: give it as the dtype"));
+  }
   if (metadata.size() <= kMaxMetadataBytes) return {};
   return std::unexpected(InvalidRequest(fmt::format("metadata of {} bytes; at most {} are allowed",
                                                     metadata.size(), kMaxMetadataBytes)));
@@ -29,7 +34,8 @@ Result<void> CheckMetadata(const std::string& metadata) {
 Result<std::string> MetadataOf(const local::Put& body) {
   if (!body.has_failure()) {
     TRY(CheckMetadata(body.metadata()));
-    return body.metadata();
+    TRY_ASSIGN(const auto dtype, ReadDType(body.dtype()));
+    return protocol::WithElements(dtype, body.metadata());
   }
   if (!body.contents().empty() || !body.metadata().empty()) {
     return std::unexpected(InvalidRequest("a failed object has neither bytes nor metadata"));
@@ -113,6 +119,7 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
                                            CallPtr call, local::Answer& answer) {
   const local::Create& body = request.create();
   CO_TRY(CheckMetadata(body.metadata()));
+  CO_TRY_ASSIGN(const auto dtype, ReadDType(body.dtype()));
   if (peer_ && !peer_->same_user() && !clients().limits().others_write) {
     co_return std::unexpected(
         InvalidRequest("only processes of the node's user may write into its memory: start the "
@@ -123,7 +130,8 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
   CO_TRY(CheckGrace(*call, body.owned()));
   CO_TRY(holdings().Allow(body.size()));
   CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
-                co_await operations_.Create(object, body.size(), body.metadata(), call));
+                co_await operations_.Create(object, body.size(),
+                                            protocol::WithElements(dtype, body.metadata()), call));
   if (ended_) co_return std::unexpected(Gone());
   CO_TRY(holdings().Make(draft->copy()));
   CO_TRY_ASSIGN(store::CopyPtr copy, holdings().Pin(draft->copy()));

@@ -344,7 +344,7 @@ net::Task<void> Coordinator::GetSource(ObjectId source) {
   Result<store::CopyPtr> got = co_await calls_.Get(source, get);
   std::erase(gets_, get);
   const bool counts = got && reduction_.planner().Fits((*got)->metadata()) &&
-                      small_fold_.OnBytes(source, (*got)->bytes());
+                      small_fold_.OnBytes(source, (*got)->bytes(), reduction_.planner().fold());
   if (got) {
     got->reset();
     context_.memory.OnSpace();

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <ranges>
 
-#include "planner/reduce_planner.h"
-
 namespace hoplite::node {
 
 SmallFold::SmallFold(const ReduceOptions& options)
-    : folder_(planner::FoldOf(options)),
-      wanted_(options.num_objects.value_or(options.sources.size())) {
+    : wanted_(options.num_objects.value_or(options.sources.size())) {
   if (options.fixed_order) order_ = options.sources;
 }
 
@@ -41,7 +38,8 @@ void SmallFold::OnFailed(const ObjectId& source, Time now) {
   failed_[source] = now + kTryAgain;
 }
 
-bool SmallFold::OnBytes(const ObjectId& source, std::span<const std::byte> bytes) {
+bool SmallFold::OnBytes(const ObjectId& source, std::span<const std::byte> bytes,
+                        const protocol::Fold& fold) {
   if (whole()) return true;
   if (!size_) size_ = bytes.size();
   if (bytes.size() != *size_) return false;
@@ -50,23 +48,25 @@ bool SmallFold::OnBytes(const ObjectId& source, std::span<const std::byte> bytes
     early_[source].assign(bytes.begin(), bytes.end());
     return true;
   }
-  Fold(source, bytes);
+  const planner::Folder folder(fold);
+  Fold(source, bytes, folder);
   while (!order_.empty() && !whole()) {
     const auto next = early_.extract(order_[folded_.size()]);
     if (!next) break;
-    Fold(next.key(), next.mapped());
+    Fold(next.key(), next.mapped(), folder);
   }
   return true;
 }
 
-void SmallFold::Fold(const ObjectId& source, std::span<const std::byte> bytes) {
+void SmallFold::Fold(const ObjectId& source, std::span<const std::byte> bytes,
+                     const planner::Folder& folder) {
   if (folded_.empty()) {
     sum_.assign(bytes.begin(), bytes.end());
   } else {
-    folder_.Fold(0, sum_, sum_, bytes);
+    folder.Fold(0, sum_, sum_, bytes);
   }
   folded_.push_back(source);
-  if (whole()) folder_.Finish(0, sum_);
+  if (whole()) folder.Finish(0, sum_);
 }
 
 }  // namespace hoplite::node

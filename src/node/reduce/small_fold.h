@@ -18,6 +18,7 @@
 
 #include "base/time.h"
 #include "planner/folder.h"
+#include "protocol/reduce_event.h"
 
 namespace hoplite::node {
 
@@ -34,9 +35,10 @@ class SmallFold {
   std::vector<ObjectId> Due(const std::vector<ObjectId>& available, Time now);
   // When one that failed may be due again; kNever: none failed.
   Time next_try() const;
-  // False: they are not as many as those of the others, and none of them counts. Its source was put
+  // `fold` is the same each time. False: they are not as many as those of the others, and none of them counts. Its source was put
   // anew, of which the planner hears by itself, but not always before the bytes come.
-  bool OnBytes(const ObjectId& source, std::span<const std::byte> bytes);
+  bool OnBytes(const ObjectId& source, std::span<const std::byte> bytes,
+               const protocol::Fold& fold);
   void OnFailed(const ObjectId& source, Time now);
 
   bool whole() const { return folded_.size() >= wanted_; }
@@ -46,9 +48,9 @@ class SmallFold {
 
  private:
   bool InWindow(const ObjectId& source) const;
-  void Fold(const ObjectId& source, std::span<const std::byte> bytes);
+  void Fold(const ObjectId& source, std::span<const std::byte> bytes,
+            const planner::Folder& folder);
 
-  const planner::Folder folder_;
   const std::size_t wanted_;
   std::optional<std::size_t> size_;  // of each source
   std::vector<ObjectId> order_;      // fixed_order: of the sources; else empty

@@ -183,6 +183,31 @@ static void ready(void* completions_and_request[2]) {
 }
 static void ready_is_called(void* argument) { ready(argument); }
 
+/* What a put notes of its elements a reduction takes, and compares. */
+static void noted_elements(void) {
+  const double one = 1, two = 2;
+  hoplite_id sources[2], target = {{0}};
+  hoplite_request* request = NULL;
+  hoplite_buffer* buffer = NULL;
+  sources[0] = hoplite_id_random();
+  sources[1] = hoplite_id_random();
+  CHECK(hoplite_put(a, &sources[0], &one, sizeof one, NULL, 0, hoplite_of("double"), kSoon) ==
+        HOPLITE_INVALID_ARGUMENT);
+  OK(hoplite_put(a, &sources[0], &one, sizeof one, NULL, 0, hoplite_of("float64"), kSoon));
+  OK(hoplite_put(a, &sources[1], &two, sizeof two, NULL, 0, hoplite_of("float64"), kSoon));
+  OK(hoplite_reduce(a, sources, 2, 0, "sum", NULL, &target, 0, kSoon, &request));
+  OK(hoplite_request_wait(request, kSoon));
+  hoplite_request_free(request);
+  OK(hoplite_get(b, &target, 0, kSoon, &buffer));
+  CHECK(*(const double*)hoplite_buffer_data(buffer) == 3);
+  hoplite_buffer_free(buffer);
+  target = hoplite_id_random();
+  OK(hoplite_reduce(a, sources, 2, 0, "sum", "float32", &target, 0, kSoon, &request));
+  CHECK(hoplite_request_wait(request, kSoon) == HOPLITE_INVALID_ARGUMENT);
+  CHECK(strstr(hoplite_last_error(), "float64") != NULL);
+  hoplite_request_free(request);
+}
+
 static void reductions(void) {
   hoplite_id sources[3], target = {{0}};
   uint8_t used[3] = {9, 9, 9};
@@ -286,6 +311,7 @@ int main(int count, char** arguments) {
   owning();
   requests();
   reductions();
+  noted_elements();
   knowledge();
   ends();
   puts("all is well");

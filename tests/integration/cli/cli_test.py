@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -204,6 +205,18 @@ class ThreeNodes(CommandTest):
         self.assertEqual(self.sum_of("name:total", 1), 14.0)
         self.assertEqual((named["used"], named["unused"]), (ids, []))
         self.assertEqual(named["target"], json.loads(self.at(1, "info", "name:total", "--json"))["id"])
+
+    def test_reduce_takes_the_dtype_that_was_noted(self):
+        ids = [self.at(node, "put", "-", "--dtype", "float64", stdin=struct.pack("<4d", *[node] * 4)).decode().strip()
+               for node in (1, 2)]
+        target = self.at(3, "reduce", "--op", "sum", *ids, "--timeout", "20s").decode().strip()
+        self.assertEqual(struct.unpack("<4d", self.at(1, "get", target)), (3.0,) * 4)
+        socket = ("--socket", self.cluster.socket(1))
+        said = self.refuse("invalid_argument", "reduce", "--op", "sum", "--dtype", "float32", *ids, *socket)
+        self.assertRegex(said, f"float32, but source ({ids[0]}|{ids[1]}) of float64")
+        plain = self.at(1, "put", "-", stdin=bytes(32)).decode().strip()
+        said = self.refuse("invalid_argument", "reduce", "--op", "sum", plain, *socket)
+        self.assertIn(f"source {plain} does not say of what dtype it is", said)
 
     def test_reduce_for_everybody(self):
         ids = [self.numbers(f"everybody{node}", node, 2.0 ** node) for node in (1, 2, 3)]

@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"directory", "--listen", "h:1", "--inline-limit", "64KX"}, "64KX"},
         BadUsage{{"directory"}, "--listen"}, BadUsage{{"directory", "--listen", "7000"}, "7000"},
         BadUsage{{"status", "--directory", "a:1,b"}, "'b'"},
-        BadUsage{{"reduce", "--op", "sum", kId}, "--dtype"},
+        BadUsage{{"reduce", "--op", "sum", "--folded", "8", kId}, "dtype"},
         BadUsage{{"reduce", "--dtype", "int8", kId}, "--op"},
         BadUsage{{"reduce", "--op", "sum", "--dtype", "int8"}, "id"},
         BadUsage{{"reduce", "--op", "median", "--dtype", "int8", kId}, "'median'"},

@@ -155,7 +155,7 @@ TEST_P(ReductionTest, EndsWithTheNode) {
 }
 
 TEST_P(ReductionTest, WhatCanNotBeIsRefusedAtOnce) {
-  EXPECT_EQ(CodeOf(client_.Reduce({.sources = {first_}, .op = Op::kXor})),
+  EXPECT_EQ(CodeOf(client_.Reduce({.sources = {first_}, .op = Op::kXor, .dtype = DType::kFloat32})),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(CodeOf(client_.Reduce({.sources = {first_}, .op = Op{9}})),
             ErrorCode::kInvalidArgument);

@@ -96,7 +96,8 @@ TEST_F(DrainTest, NothingNewIsTaken) {
   EXPECT_TRUE(*opened && !**opened);
   const auto put = node_.Ask(node_.calls().Create(x_, 100, "", node_.NewCall()));
   EXPECT_TRUE(*put && !**put);
-  const auto sum = node_.Ask(node_.calls().Reduce({.sources = {here}}, node_.NewCall()));
+  const auto sum =
+      node_.Ask(node_.calls().Reduce({.sources = {here}, .dtype = DType::kUint8}, node_.NewCall()));
   EXPECT_TRUE(*sum && !**sum);
   node_.Hear(protocol::TakeCopy{x_, kDrained});
   EXPECT_THAT(node_.Says(), IsEmpty());

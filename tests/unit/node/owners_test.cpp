@@ -317,7 +317,8 @@ TEST_F(OwnersTest, TheDeletionOfWhatNobodyOwnsGivesTheMemoryBack) {
 
 TEST_F(OwnersTest, AnOwnedReductionSaysSoInItsRequest) {
   const CallPtr call = node_.NewCallOf(a_);
-  ReduceOptions options{.sources = {node_.Named("source")}, .target = x_, .owned = true};
+  ReduceOptions options{
+      .sources = {node_.Named("source")}, .dtype = DType::kFloat32, .target = x_, .owned = true};
   const auto reduction = node_.Ask(calls_.Reduce(options, call));
   EXPECT_THAT(node_.Says(), ::testing::Contains("reduce into x owned"));
   node_.Hear(protocol::ReduceRefused{x_, 1, ErrorCode::kAlreadyExists, "it exists"});
@@ -330,7 +331,7 @@ TEST_F(OwnersTest, AnOwnedReductionSaysSoInItsRequest) {
 TEST_F(OwnersTest, ACommittedReductionIsOwned) {
   const CallPtr call = node_.NewCallOf(a_);
   const ObjectId source = node_.Named("source");
-  ReduceOptions options{.sources = {source}, .target = x_, .owned = true};
+  ReduceOptions options{.sources = {source}, .dtype = DType::kFloat32, .target = x_, .owned = true};
   const auto reduction = node_.Ask(calls_.Reduce(options, call));
   node_.Hear(protocol::ReduceOpened{x_, 1, {}});
   node_.Hear(protocol::ReduceCommitted{x_, kFirst, 1, {source}});
@@ -344,7 +345,8 @@ TEST_F(OwnersTest, ACommittedReductionIsOwned) {
 // Its commit may be on the way: the shard would take the node for an owner for ever.
 TEST_F(OwnersTest, AReductionThatIsGivenUpIsDisowned) {
   const CallPtr call = node_.NewCallOf(a_);
-  ReduceOptions options{.sources = {node_.Named("source")}, .target = x_, .owned = true};
+  ReduceOptions options{
+      .sources = {node_.Named("source")}, .dtype = DType::kFloat32, .target = x_, .owned = true};
   const auto reduction = node_.Ask(calls_.Reduce(options, call));
   node_.Hear(protocol::ReduceOpened{x_, 1, {}});
   node_.Says();

@@ -25,7 +25,8 @@ const Version kSumVersion{{1, 5}};
 class ShardFoldTest : public ::testing::Test {
  protected:
   void Reduce() {
-    ReduceOptions options{.sources = {Source(1), Source(2)}, .target = object_};
+    ReduceOptions options{
+        .sources = {Source(1), Source(2)}, .dtype = DType::kFloat32, .target = object_};
     reduction_ = node_.Ask(node_.calls().Reduce(std::move(options), call_));
     EXPECT_EQ(Requests(), 1);
   }

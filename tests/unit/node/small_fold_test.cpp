@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/reduce_planner.h"
+
 namespace hoplite::node {
 namespace {
 
@@ -22,8 +24,13 @@ ReduceOptions Options(std::size_t sources, bool fixed_order) {
   return options;
 }
 
+bool Brought(SmallFold& fold, const ReduceOptions& options, std::size_t i,
+             std::span<const std::byte> bytes) {
+  return fold.OnBytes(IdOf(i), bytes, planner::FoldOf(options, options.dtype));
+}
+
 void Bring(SmallFold& fold, std::size_t i, std::int64_t value) {
-  fold.OnBytes(IdOf(i), std::as_bytes(std::span(&value, 1)));
+  Brought(fold, Options(1, false), i, std::as_bytes(std::span(&value, 1)));
 }
 
 std::int64_t SumOf(const SmallFold& fold) {
@@ -58,7 +65,7 @@ TEST(SmallFold, AMeanIsDividedOnceByHowManyAreInIt) {
     for (const std::size_t i : {3, 0, 2, 1}) {
       const double value = 1.0 + static_cast<double>(i);
       if (!fold.whole()) total += value;
-      EXPECT_TRUE(fold.OnBytes(IdOf(i), std::as_bytes(std::span(&value, 1))));
+      EXPECT_TRUE(Brought(fold, options, i, std::as_bytes(std::span(&value, 1))));
     }
     ASSERT_TRUE(fold.whole());
     double mean = 0;
@@ -75,7 +82,7 @@ TEST(SmallFold, WhatLiesBehindTheElementsIsThatOfTheSources) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::array<std::uint8_t, 7> bytes{
         static_cast<std::uint8_t>(i + 1), 0, 9, 1, 'e', 'n', 'd'};
-    EXPECT_TRUE(fold.OnBytes(IdOf(i), std::as_bytes(std::span(bytes))));
+    EXPECT_TRUE(Brought(fold, options, i, std::as_bytes(std::span(bytes))));
   }
   const std::array<std::uint8_t, 7> expected{6, 0, 27, 3, 'e', 'n', 'd'};
   EXPECT_TRUE(std::ranges::equal(fold.sum(), std::as_bytes(std::span(expected))));
@@ -106,11 +113,12 @@ TEST(SmallFold, AFixedOrderFetchesAWindowAndFoldsInOrder) {
 // A source whose holder was lost may be put anew with another size before anybody hears of that.
 TEST(SmallFold, BytesOfAnotherSizeAreNotFolded) {
   for (const bool fixed_order : {false, true}) {
-    SmallFold fold(Options(3, fixed_order));
+    const ReduceOptions options = Options(3, fixed_order);
+    SmallFold fold(options);
     Bring(fold, 1, 10);
     const std::vector<std::byte> longer(24);
-    EXPECT_FALSE(fold.OnBytes(IdOf(0), longer));
-    EXPECT_FALSE(fold.OnBytes(IdOf(2), longer));
+    EXPECT_FALSE(Brought(fold, options, 0, longer));
+    EXPECT_FALSE(Brought(fold, options, 2, longer));
     EXPECT_LE(fold.folded().size(), 1U);
     Bring(fold, 0, 1);
     Bring(fold, 2, 100);

@@ -21,6 +21,7 @@ class Coordinating : public ::testing::Test {
   static ObjectId Source(int i) { return ObjectId::FromName("source " + std::to_string(i)); }
   static ReduceOptions Options(bool everyone_reads = false) {
     ReduceOptions options;
+    options.dtype = DType::kFloat32;
     options.everyone_reads = everyone_reads;
     options.target = ObjectId::FromName("target");
     options.sources = {Source(1), Source(2)};

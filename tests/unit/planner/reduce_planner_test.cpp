@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "protocol/elements.h"
 #include "reduce_planning.h"
 
 namespace hoplite::planner {
@@ -334,7 +335,7 @@ TEST_F(ReducePlanning, OrdersAreRepeatedAsTheyWere) {
   const std::vector<NodeEvent> orders = planner_->Orders();
   const auto& shape = std::get<ReduceShape>(orders.at(0));
   EXPECT_EQ(shape.layout, layout_);
-  EXPECT_EQ(shape.metadata, "of the target");
+  EXPECT_EQ(shape.metadata, protocol::WithElements(DType::kFloat32, "of the target"));
   for (std::size_t i = 1; i < orders.size(); ++i) {
     const auto& assign = std::get<SlotAssign>(orders[i]);
     EXPECT_EQ(assign.attempt, attempts_[assign.order.slot]);
@@ -347,10 +348,10 @@ TEST_F(ReducePlanning, TheMetadataIsThatOfTheFirstListedSourceWhichWasKnown) {
   Start(3, 2);
   planner_->OnHolder(Source(3), NodeId(3), {{1, 1}}, layout_, "third", now_);
   planner_->OnHolder(Source(2), NodeId(2), {{1, 1}}, layout_, "second", now_);
-  EXPECT_EQ(planner_->metadata(), "second");
+  EXPECT_EQ(protocol::UsersPart(planner_->metadata()), "second");
   Plan();
   planner_->OnHolder(Source(1), NodeId(1), {{1, 1}}, layout_, "first", now_);
-  EXPECT_EQ(planner_->metadata(), "second");
+  EXPECT_EQ(protocol::UsersPart(planner_->metadata()), "second");
 }
 
 TEST_F(ReducePlanning, SlotsAreNumberedSiteBySiteTheCoordinatorsLast) {
@@ -385,6 +386,7 @@ TEST_F(ReducePlanning, ManyMissingSourcesAreCountedNotListed) {
 TEST(ReduceRequest, MistakesAreNamed) {
   const auto id = [](const char* name) { return ObjectId::FromName(name); };
   ReduceOptions good;
+  good.dtype = DType::kFloat32;
   good.sources = {id("a"), id("b")};
   good.target = id("t");
   EXPECT_TRUE(CheckReduceOptions(good));
@@ -407,6 +409,8 @@ TEST(ReduceRequest, MistakesAreNamed) {
   EXPECT_THAT(message([](auto& o) { o.num_objects = 3; }),
               HasSubstr("num_objects is 3, but there are 2 sources"));
   EXPECT_THAT(message([](auto& o) { o.op = Op::kXor; }), HasSubstr("xor"));
+  EXPECT_THAT(message([](auto& o) { o.op = Op{9}, o.dtype = {}; }), HasSubstr("9 is not"));
+  EXPECT_THAT(message([](auto& o) { o.folded_bytes = 8, o.dtype = {}; }), HasSubstr("dtype"));
   EXPECT_THAT(message([](auto& o) { o.folded_bytes = 6; }),
               HasSubstr("folded_bytes is 6, no multiple of the 4 of float32"));
   EXPECT_THAT(message([](auto& o) { o.dtype = static_cast<DType>(99); }), HasSubstr("type"));

@@ -129,7 +129,7 @@ class ReducePlanning : public ::testing::Test {
     EXPECT_LE(used.size(), options_.num_objects.value_or(options_.sources.size()));
   }
 
-  ReduceOptions options_;
+  ReduceOptions options_{.dtype = DType::kFloat32};
   bool two_trees_ = false;  // whether they pay or not
   LinkModel link_{std::chrono::microseconds(100), Duration{0}, 1.25e9};
   Layout layout_ = Layout::For(1 << 20);

@@ -201,9 +201,9 @@ TEST_F(ReducePlanning, ASourceWithFewerBytesThanAreToBeFoldedIsNamed) {
 TEST(FoldOf, SaysHowManySourcesAreUsed) {
   ReduceOptions options{.op = Op::kMean, .folded_bytes = 8};
   for (int i = 0; i < 3; ++i) options.sources.push_back(ObjectId::FromName(std::to_string(i)));
-  EXPECT_EQ(FoldOf(options), (Fold{Op::kMean, DType::kFloat32, 3, 8}));
+  EXPECT_EQ(FoldOf(options, DType::kFloat32), (Fold{Op::kMean, DType::kFloat32, 3, 8}));
   options.num_objects = 2;
-  EXPECT_EQ(FoldOf(options), (Fold{Op::kMean, DType::kFloat32, 2, 8}));
+  EXPECT_EQ(FoldOf(options, DType::kFloat32), (Fold{Op::kMean, DType::kFloat32, 2, 8}));
 }
 
 TEST_F(ReducePlanning, NothingIsAMultipleOfAnyElement) {

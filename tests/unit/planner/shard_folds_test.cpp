@@ -16,6 +16,7 @@
 #include <hoplite/reduce.h>
 
 #include "planner/directory_state.h"
+#include "protocol/elements.h"
 #include "protocol/failure.h"
 
 namespace hoplite::planner {
@@ -239,7 +240,7 @@ TEST_F(ShardFolding, TheMetadataAreThoseAskedForOrOfTheFirstSource) {
   Put(0, {1}, "f4 first");
   Put(1, {2}, "f4 second");
   Open(2);
-  EXPECT_EQ(Told<ReduceCommitted>()->metadata, "f4 first");
+  EXPECT_EQ(protocol::UsersPart(Told<ReduceCommitted>()->metadata), "f4 first");
   Say(kCoordinator, Delete{target_});
   now_ += std::chrono::minutes(2);
   said_.clear();
@@ -247,7 +248,27 @@ TEST_F(ShardFolding, TheMetadataAreThoseAskedForOrOfTheFirstSource) {
   open.request = kRequest + 1;
   open.shard_fold.metadata = "mine";
   Say(kCoordinator, open);
-  EXPECT_EQ(Told<ReduceCommitted>()->metadata, "mine");
+  EXPECT_EQ(protocol::UsersPart(Told<ReduceCommitted>()->metadata), "mine");
+}
+
+TEST_F(ShardFolding, WithoutADTypeThatOfTheFirstSourceCountsAndOthersAreNotFolded) {
+  const std::string noted = protocol::WithElements(DType::kUint32, "");
+  Put(0, {1}, noted);
+  Put(1, {2}, noted);
+  ReduceOpen open = Opening(2);
+  open.shard_fold.fold.dtype = DType{};
+  Say(kCoordinator, open);
+  EXPECT_THAT(Sum(), ElementsAre(3));
+  EXPECT_EQ(Told<ReduceCommitted>()->metadata, noted);
+}
+
+TEST_F(ShardFolding, SourcesOfTwoDTypesAreLeftToTheCoordinatorWhichRefusesThem) {
+  Put(0, {1}, protocol::WithElements(DType::kUint32, ""));
+  Put(1, {2}, protocol::WithElements(DType::kFloat32, ""));
+  ReduceOpen open = Opening(2);
+  open.shard_fold.fold.dtype = DType{};
+  Say(kCoordinator, open);
+  EXPECT_EQ(Told<ReduceCommitted>(), nullptr);
 }
 
 TEST_F(ShardFolding, AThousandSourcesAreFoldedInOneTurn) {
