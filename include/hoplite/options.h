@@ -12,8 +12,9 @@
 namespace hoplite {
 
 // What `timeout` means wherever it stands: the call ends after so long, with the error `timeout` if
-// its answer is not there. Zero is now: the call takes what is at its node already and waits for
-// nobody. Below zero is zero.
+// its answer is not there. (Of a future it is there up to 50 ms before, or a twentieth of a shorter
+// time.) A node that says nothing is waited for 80 ms longer, on a busy host up to a second. Zero is
+// now: the call takes what is at its node already and waits for nobody. Below zero is zero.
 //
 // This one never passes: wait until the answer is there, however long that takes.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
@@ -35,10 +36,10 @@ struct CallOptions {
 struct PutOptions {
   ObjectId id = {};           // all zero: a random one
   std::string metadata = {};  // at most 4 KiB; what every Get gives with the object
-  // This client owns the object (Client::Own) from the moment the directory accepts it. A call that
   // Of the elements, if the bytes are an array: what a Reduce takes, and compares. A Put of numbers
   // notes it by itself, but not of std::uint8_t, bool and characters. None: it is not known.
   std::optional<DType> dtype = {};
+  // This client owns the object (Client::Own) from the moment the directory accepts it. A call that
   // is refused, also with already_exists, owns nothing.
   bool owned = false;
   // How long this client owns it after its process ended without Close; zero: it ends with the

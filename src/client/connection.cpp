@@ -188,7 +188,17 @@ const Result<local::Answer>& Connection::Finish(const PendingPtr& pending, Time 
   if (const Result<void> came = FinishAny({&only, 1}, deadline); !came) {
     GiveUp(*pending, came.error());
   }
+  HoldBack(*pending, deadline);
   return pending->outcome();
+}
+
+// A node gives the reason of a timeout a little early. A call takes the time that it was given.
+void Connection::HoldBack(const Pending& settled, Time deadline) {
+  const Result<local::Answer>& outcome = settled.outcome();
+  const bool early = !outcome && outcome.error().code == ErrorCode::kTimeout;
+  if (!early || deadline - Now() > wire::kMostEarly) return;  // an object's own error, perhaps
+  Pending nothing(0);
+  WaitFor(nothing, deadline);
 }
 
 Result<void> Connection::FinishAny(std::span<Pending* const> pendings, Time deadline) const {
@@ -197,10 +207,16 @@ Result<void> Connection::FinishAny(std::span<Pending* const> pendings, Time dead
     return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                  "what OnReady calls can't wait for an answer to its own client"));
   }
-  while (!WaitForAny(pendings, LastMoment(deadline))) {
+  bool patient = true;
+  for (Time last = LastMoment(deadline); !WaitForAny(pendings, last);) {
     if (Interruption::Wanted()) return std::unexpected(Interruption::Reason());
-    if (Now() < LastMoment(deadline)) continue;
-    return std::unexpected(Error(ErrorCode::kTimeout, "the node did not answer in time"));
+    const Time now = Now();
+    const Time slept_until = std::exchange(last, LastMoment(deadline));
+    if (now < last) continue;
+    if (!std::exchange(patient, false)) {
+      return std::unexpected(Error(ErrorCode::kTimeout, "the node did not answer in time"));
+    }
+    last = OnceMore(slept_until, now);
   }
   return {};
 }

@@ -73,6 +73,8 @@ class Connection : public Forks::Listener {
   const Result<local::Answer>& Finish(const PendingPtr& pending, Time deadline);
   // Waits until one of several is settled. An error says why none is; they go on.
   Result<void> FinishAny(std::span<Pending* const> pendings, Time deadline) const;
+  // Of an outcome that is a timeout: waits for the deadline itself.
+  static void HoldBack(const Pending& settled, Time deadline);
   // The wait alone. False: the node is silent, or the thread was interrupted.
   bool WaitForAnswer(Pending& pending, Time deadline) const;
   // Nobody wants the answer any more; what it made, or will make, is released.

@@ -30,6 +30,7 @@ const Question::Answer* Question::Wait(Time until) {
     if (Interruption::Wanted()) return nullptr;
     GiveUpSilent();
   }
+  Connection::HoldBack(*pending_, deadline_);
   return &pending_->outcome();
 }
 

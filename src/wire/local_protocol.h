@@ -1,6 +1,8 @@
 // The local protocol (proto/hoplite/v1/local.proto): the limits that both ends hold each other to.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +11,12 @@
 namespace hoplite::wire {
 
 inline constexpr std::uint32_t kLocalProtocolVersion = 14;
+// The client waits for the reason of a timeout a little beyond its deadline. On a busy host reasons are
+// late, so the node gives them a little before: a twentieth of the time, at most this.
+inline constexpr std::chrono::milliseconds kMostEarly{50};
+constexpr std::chrono::microseconds AnsweredWithin(std::chrono::microseconds timeout) {
+  return timeout - std::min<std::chrono::microseconds>(timeout / 20, kMostEarly);
+}
 // Puts up to this size travel inside their message.
 inline constexpr std::size_t kMaxMessagePut = 64_KiB;
 // Room for the sources of a Reduce, and for the objects of a WaitExists.

@@ -7,6 +7,7 @@
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
+#include "wire/local_protocol.h"
 
 namespace hoplite::node {
 namespace {
@@ -60,7 +61,7 @@ Result<void> LocalSession::StartRequest(local::Request request) {
   }
   const auto call = std::make_shared<Call>(operations_.loop());
   if (const std::uint64_t us = request.timeout_us(); us != 0 && us < kLongestTimeoutUs) {
-    call->deadline = Now() + std::chrono::microseconds(us);
+    call->deadline = Now() + wire::AnsweredWithin(std::chrono::microseconds(us));
   }
   if (request.has_grace_us()) {
     call->grace = std::chrono::microseconds(std::min(request.grace_us(), kLongestTimeoutUs));

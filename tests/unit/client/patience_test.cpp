@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/local_protocol.h"
+
 namespace hoplite::client {
 namespace {
 
@@ -20,6 +22,19 @@ TEST(PatienceTest, ANodeThatIsSilentIsNotWaitedFor) {
 TEST(PatienceTest, ANodeThatGoesOnAnsweringIsWaitedForASecondLonger) {
   EXPECT_EQ(LastMoment(kDeadline, kDeadline + 70ms), kDeadline + 70ms + kPatience);
   EXPECT_EQ(LastMoment(kDeadline, kDeadline + 1min), kDeadline + kLongestAnswering + kPatience);
+}
+
+// On a busy host the reason would be late.
+TEST(PatienceTest, ANodeGivesTheReasonALittleBeforeTheDeadline) {
+  EXPECT_EQ(wire::AnsweredWithin(10s), 9'950ms);
+  EXPECT_EQ(wire::AnsweredWithin(200ms), 190ms);
+  EXPECT_EQ(wire::AnsweredWithin(1us), 1us);
+}
+
+TEST(PatienceTest, AThreadThatWakesLateGivesTheNodeAsLongOnceMore) {
+  EXPECT_EQ(OnceMore(kDeadline, kDeadline), kDeadline);
+  EXPECT_EQ(OnceMore(kDeadline, kDeadline + 300ms), kDeadline + 600ms);
+  EXPECT_EQ(OnceMore(kDeadline, kDeadline + 1min), kDeadline + 1min + kLongestAnswering);
 }
 
 }  // namespace
