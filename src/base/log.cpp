@@ -7,10 +7,14 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/null_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
+
+#include "base/log_output.h"
+#include "base/mutex.h"
 
 namespace hoplite::log {
 namespace {
@@ -43,8 +47,22 @@ Level FromEnvironment() {
 // file of its own gets that number later.
 const bool has_standard_error = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
 
+class StandardError final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const MutexLock lock(mutex_);
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    output_.Write({line.data(), line.size()});
+  }
+  void flush_() override {}
+
+  Mutex mutex_;  // of the formatter, too
+  LogOutput output_ HOPLITE_GUARDED_BY(mutex_){STDERR_FILENO};
+};
+
 spdlog::sink_ptr Sink() {
-  if (has_standard_error) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  if (has_standard_error) return std::make_shared<StandardError>();
   return std::make_shared<spdlog::sinks::null_sink_mt>();
 }
 

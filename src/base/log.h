@@ -18,7 +18,8 @@ bool SetLevel(std::string_view name);
 // Put before each line, for example the node's name.
 void SetPrefix(std::string prefix);
 bool Enabled(Level level);
-void Write(Level level, std::string_view text);  // to standard error
+// To standard error, without waiting for whoever reads that: see LogOutput.
+void Write(Level level, std::string_view text);
 
 template <typename... Args>
 void At(Level level, fmt::format_string<Args...> format, Args&&... args) {

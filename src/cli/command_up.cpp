@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/log_output.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/metrics_option.h"
@@ -60,7 +62,8 @@ Result<void> PrintReadyLines(ProcessCluster& cluster, bool json) {
 }
 
 void Report(const std::string& who, ChildProcess& process) {
-  fmt::print(stderr, "{} {}\n", who, process.Reap());
+  // Whoever stops reading must not stop this process from ending the others.
+  log::LogOutput(STDERR_FILENO).Write(fmt::format("{} {}\n", who, process.Reap()));
 }
 
 // Sleeps until the command is to stop; says so when a child ends before that.

@@ -1,7 +1,9 @@
 """The command line with inputs and outputs that are odd, closed or full, deadlines that are now, names that no member
 can have, and too few descriptors."""
 
+import json
 import os
+import socket
 import subprocess
 import unittest
 
@@ -149,6 +151,30 @@ class Streams(CommandTest):
                 with self.subTest(command=command, limit=limit):
                     self.fails(f"timeout -k 1 20 prlimit --nofile={limit}:{limit} $H {command}",
                                "^resource_exhausted: .* needs .* descriptors, .* are left")
+
+
+class UnreadLog(CommandTest):
+    """Members whose standard error is a pipe that nobody reads."""
+
+    def member(self, cluster, *arguments):
+        member = subprocess.Popen([HOPLITE, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env={**os.environ, "HOPLITE_LOG": "debug"})
+        cluster.callback(member.communicate)
+        cluster.callback(member.terminate)
+        return json.loads(member.stdout.readline())
+
+    def test_members_go_on(self):
+        with Cluster(0) as cluster:
+            directory = self.member(cluster, "directory", "--listen", "127.0.0.1:0", "--recovery-window", "0")
+            sockets = [self.member(cluster, *cluster.node_command(f"n{i}", cluster.path(f"n{i}.sock"),
+                                                                  directory=directory["address"]))["socket"]
+                       for i in (1, 2)]
+            for _ in range(2000):  # each is a line of the log, and a pipe takes a thousand
+                with socket.socket(socket.AF_UNIX) as stranger:
+                    stranger.connect(sockets[0])
+                    stranger.sendall(b"no request")
+            self.succeed("put", "-", "--id", "name:x", "--socket", sockets[0], stdin=b"abc")
+            self.assertEqual(self.succeed("get", "name:x", "--timeout", "20s", "--socket", sockets[1]), b"abc")
 
 
 if __name__ == "__main__":
