@@ -18,9 +18,16 @@ Result<void> CheckAddress(const char* field, const std::string& text) {
   return {};
 }
 
+// Members tell each other times of up to a year.
+Result<void> CheckTime(const char* field, std::chrono::milliseconds time) {
+  if (time.count() < 0) return std::unexpected(Bad(std::string(field) + ": must not be negative"));
+  if (time <= std::chrono::days(365)) return {};
+  return std::unexpected(Bad(std::string(field) + ": must not be longer than a year"));
+}
+
 Result<void> CheckPositive(const char* field, std::chrono::milliseconds time) {
   if (time.count() <= 0) return std::unexpected(Bad(std::string(field) + " must be above zero"));
-  return {};
+  return CheckTime(field, time);
 }
 
 // The names of nodes and clusters are shown by every member, and travel as text.
@@ -123,7 +130,9 @@ Result<void> DirectoryConfig::Validate() const {
   TRY(CheckPositive("grace", grace));
   TRY(CheckPositive("tombstone", tombstone));
   if (lease <= heartbeat) return std::unexpected(Bad("lease: must be longer than heartbeat"));
-  if (orphan_grace.count() < 0) return std::unexpected(Bad("orphan_grace: must not be negative"));
+  TRY(CheckTime("orphan_grace", orphan_grace));
+  TRY(CheckTime("recovery_window", recovery_window));
+  TRY(CheckTime("recovery_limit", recovery_limit));
   // A node may come back with its copies, or its owners, while it is remembered: deletions must
   // last as long.
   if (tombstone < lease + grace + orphan_grace) {
@@ -133,8 +142,6 @@ Result<void> DirectoryConfig::Validate() const {
   if (inline_limit_bytes > kMaxInlineBytes)
     return std::unexpected(Bad("inline_limit_bytes: at most " + FormatSize(kMaxInlineBytes) +
                                ", not " + FormatSize(inline_limit_bytes)));
-  if (recovery_window.count() < 0)
-    return std::unexpected(Bad("recovery_window: must not be negative"));
   if (recovery_limit < recovery_window)
     return std::unexpected(Bad("recovery_limit: must not be shorter than recovery_window"));
   if (session_queue_bytes == 0)

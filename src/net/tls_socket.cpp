@@ -168,7 +168,9 @@ std::optional<Duration> TlsSocket::peer_expires_in() const {
   if (ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(certificate)) != 1) {
     return Duration{0};
   }
-  return std::chrono::days(days) + std::chrono::seconds(seconds);
+  // As nanoseconds a Duration has room for 292 years; some certificates never end (year 9999).
+  constexpr int kFar = 36'500;
+  return std::chrono::days(std::clamp(days, -kFar, kFar)) + std::chrono::seconds(seconds);
 }
 
 bool TlsSocket::Expired() const {

@@ -61,5 +61,14 @@ TEST_F(TlsSession, EndsWithTheCertificateOfItsPeer) {
   EXPECT_TRUE(IsAlive(*witness, "witness"));
 }
 
+// RFC 5280's "never" is the year 9999, more nanoseconds from now than a Duration has room for.
+TEST_F(TlsSession, GoesOnWithACertificateThatNeverEnds) {
+  const auto far = NewNode(1, "far", {.ends = std::chrono::days(365 * 7900)});
+  far->Join();
+  const auto witness = NewNode(2, "witness", {.ends = 1h});
+  witness->Join();
+  EXPECT_TRUE(IsAlive(*witness, "far"));
+}
+
 }  // namespace
 }  // namespace hoplite::directory

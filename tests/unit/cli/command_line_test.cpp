@@ -131,6 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"directory", "--listen", "h:1", "--tombstone", "x"}, "'x'"},
         BadUsage{{"directory", "--listen", "h:1", "--tombstone", "31999ms"},
                  "--tombstone: must not be shorter than --lease, --grace and --orphan-grace"},
+        BadUsage{{"directory", "--listen", "127.0.0.1:0", "--tombstone", "9000h"},
+                 "--tombstone: must not be longer than a year"},
         BadUsage{{"directory", "--listen", "h:1", "--inline-limit", "1MiB"},
                  "--inline-limit: at most 64.0 KiB"},
         BadUsage{{"node", "--directory", "h:1", "--memory", "1MiB", "--max-owned", "0"},
