@@ -54,7 +54,7 @@ struct HOPLITE_EXPORT NodeConfig {
   // Shared memory for objects, reserved at the start; at least 1 MiB. Required.
   std::uint64_t memory_bytes = 0;
   // Unique in the cluster; empty: derived from the node's id. At most 255 bytes of UTF-8 without
-  // control characters and line breaks; the cluster's too.
+  // control and format characters and line breaks; the cluster's too.
   std::string name = {};
   // Optional name of the cluster; members of others are refused.
   std::string cluster = {};

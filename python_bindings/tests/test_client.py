@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import hoplite
 import numpy as np
 import pytest
-from hoplite import Client, LocalCluster, ObjectId, errors
+from hoplite import Client, LocalCluster, ObjectId, _program, errors
 
 
 def test_very_many_ids_are_one_call(here: Client, there: Client) -> None:
@@ -92,6 +92,16 @@ def test_an_error_in_place_of_an_object(
         there.put(b"late", id=name)
     with pytest.raises(kind, match=f"{name.hex()}, a source, failed: {text}"):
         there.reduce([name], dtype="float32").wait(timeout=20)
+
+
+def test_what_others_say_steers_no_terminal(here: Client) -> None:
+    name = ObjectId.random()
+    here.fail(name, "\x1b[2Jgpj.\u202eexe")
+    for command in ("info", "get", "why"):
+        ask = [_program.path(), command, name.hex(), "--socket", here._socket]
+        said = subprocess.run(ask, check=False, capture_output=True, timeout=60)
+        shown = (said.stdout + said.stderr).decode()
+        assert r"\u{1b}[2Jgpj.\u{202e}exe" in shown and "\x1b" not in shown
 
 
 def test_more_than_fits_names_both_sizes(here: Client) -> None:

@@ -39,7 +39,8 @@ Result<void> CheckName(const char* field, const std::string& name) {
   }
   if (!IsPlainText(name)) {
     return std::unexpected(
-        Bad(std::string(field) + ": must be UTF-8 without control characters and line breaks"));
+        Bad(std::string(field) +
+            ": must be UTF-8 without control and format characters and line breaks"));
   }
   return {};
 }

@@ -151,10 +151,40 @@ bool IsCharacter(char32_t character) {
   return !surrogate && character <= 0x10ffff;
 }
 
+// Unicode's category Cf: what has no look of its own, but changes the look or the order of others.
+bool IsFormat(char32_t character) {
+  struct Range {
+    char32_t first;
+    char32_t last;
+  };
+  constexpr auto kRanges = std::to_array<Range>({{0xad, 0xad},
+                                                 {0x600, 0x605},
+                                                 {0x61c, 0x61c},
+                                                 {0x6dd, 0x6dd},
+                                                 {0x70f, 0x70f},
+                                                 {0x890, 0x891},
+                                                 {0x8e2, 0x8e2},
+                                                 {0x180e, 0x180e},
+                                                 {0x200b, 0x200f},
+                                                 {0x202a, 0x202e},
+                                                 {0x2060, 0x206f},
+                                                 {0xfeff, 0xfeff},
+                                                 {0xfff9, 0xfffb},
+                                                 {0x110bd, 0x110bd},
+                                                 {0x110cd, 0x110cd},
+                                                 {0x13430, 0x1343f},
+                                                 {0x1bca0, 0x1bca3},
+                                                 {0x1d173, 0x1d17a},
+                                                 {0xe0000, 0xe007f}});
+  return std::ranges::any_of(kRanges, [character](const Range& range) {
+    return character >= range.first && character <= range.last;
+  });
+}
+
 bool IsPlain(char32_t character) {
   const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
   const bool line_break = character == 0x2028 || character == 0x2029;
-  return !control && !line_break && IsCharacter(character);
+  return !control && !line_break && !IsFormat(character) && IsCharacter(character);
 }
 
 bool IsHostCharacter(char c) {
@@ -168,6 +198,23 @@ bool IsPlainText(std::string_view text) {
     if (!IsPlain(TakeCharacter(text))) return false;
   }
   return true;
+}
+
+std::string PrintableText(std::string_view text) {
+  std::string printable;
+  while (!text.empty()) {
+    const std::string_view from = text;
+    const char32_t character = TakeCharacter(text);
+    if (character == kNoCharacter || !IsCharacter(character)) {
+      text = from.substr(1);
+      printable += fmt::format("\\x{:02x}", static_cast<unsigned char>(from.front()));
+    } else if (IsPlain(character) || character == '\n' || character == '\t') {
+      printable += from.substr(0, from.size() - text.size());
+    } else {
+      printable += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(character));
+    }
+  }
+  return printable;
 }
 
 bool IsUtf8(std::string_view text) {

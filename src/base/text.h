@@ -30,8 +30,12 @@ struct HostPort {
 Result<HostPort> ParseHostPort(std::string_view text);
 
 // Well-formed UTF-8 (no surrogates, nothing written longer than it must be) without control
-// characters and line breaks: what may go through a protobuf string, a log line and a terminal.
+// characters, line breaks and format characters, which reorder or hide others (U+202E): what may go
+// through a protobuf string, a log line and a terminal.
 bool IsPlainText(std::string_view text);
+// The text for a terminal: its lines and tabs as they are, what else IsPlainText refuses as \u{202e},
+// bytes that are no UTF-8 as \xff.
+std::string PrintableText(std::string_view text);
 // Well-formed UTF-8: what may go through a protobuf string.
 bool IsUtf8(std::string_view text);
 // As many whole characters of such a text as fit into so many bytes.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/descriptors.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -129,7 +130,7 @@ Result<ExitStatus> Perform(const Action& action) {
 
 void Complain(const std::vector<std::string>& arguments, const Error& error,
               const std::string& words, std::ostream& err) {
-  err << WithTypedNames(words) << std::flush;
+  err << PrintableText(WithTypedNames(words)) << std::flush;
   const auto options_end = std::ranges::find(arguments, "--");
   if (std::find(arguments.begin(), options_end, "--json") == options_end) return;
   // If standard output is closed or full, standard error has said it.

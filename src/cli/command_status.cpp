@@ -74,7 +74,8 @@ Result<void> Show(const StatusArguments& options, ClusterStatus status,
   if (options.json) return Print(ToJson(status, rates));
   // A watcher on a terminal sees one changing picture, elsewhere one picture after the other.
   const bool in_place = options.watch && ::isatty(STDOUT_FILENO) == 1;
-  return Print((in_place ? "\x1b[H\x1b[J" : "") + ToText(status, rates));
+  if (in_place) TRY(PrintAsIs("\x1b[H\x1b[J"));
+  return Print(ToText(status, rates));
 }
 
 Result<void> PrintOnce(const StatusArguments& options) {

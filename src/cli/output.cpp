@@ -246,7 +246,7 @@ Error OutputError(const std::string& path, const char* what) {
                       : fmt::format("can't {} '{}': {}", what, path, why)};
 }
 
-Result<void> Print(const std::string& text) {
+Result<void> PrintAsIs(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return {};
   return std::unexpected(OutputError("-", "write"));
@@ -257,7 +257,9 @@ std::string AsLine(const Json& document) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<void> Print(const Json& document) { return Print(AsLine(document) + '\n'); }
+Result<void> Print(const std::string& text) { return PrintAsIs(PrintableText(text)); }
+
+Result<void> Print(const Json& document) { return PrintAsIs(AsLine(document) + '\n'); }
 
 Result<void> CheckOutput() {
   if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return {};

@@ -16,7 +16,9 @@ using Json = nlohmann::ordered_json;
 
 // To standard output, at once, so that a script behind a pipe can go on. An error if it is closed
 // or full.
+// Text of other machines steers no terminal: see PrintableText.
 Result<void> Print(const std::string& text);
+Result<void> PrintAsIs(const std::string& text);
 Result<void> Print(const Json& document);  // in one line
 std::string AsLine(const Json& document);
 // At the end of a command: whether everything that was printed came through.

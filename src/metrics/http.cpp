@@ -73,11 +73,17 @@ std::optional<Result<Request>> ReadRequest(std::string_view begun) {
   return NoRequest();
 }
 
+std::string HeadOf(std::string_view status, std::string_view type, std::string_view more) {
+  return fmt::format(
+      "HTTP/1.1 {}\r\nContent-Type: {}\r\nX-Content-Type-Options: nosniff\r\n{}"
+      "Connection: close\r\n\r\n",
+      status, type, more);
+}
+
 std::string Answer(std::string_view status, std::string_view type, std::string_view body,
                    std::string_view more) {
-  return fmt::format(
-      "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Connection: close\r\n\r\n{}",
-      status, type, body.size(), more, body);
+  const std::string fields = fmt::format("Content-Length: {}\r\n{}", body.size(), more);
+  return HeadOf(status, type, fields).append(body);
 }
 
 std::string AnswerTo(const Request& request, std::string_view status, std::string_view type,

@@ -31,7 +31,10 @@ std::optional<Result<Request>> ReadRequest(std::string_view begun);
 // Of fields and hosts: capitals make no difference.
 bool SameName(std::string_view a, std::string_view b);
 
-// All bytes of an answer. `more`: further lines of the head, each with its end.
+// What every answer begins with: a browser is to take it for nothing but its type. `more`: further
+// lines of the head, each with its end.
+std::string HeadOf(std::string_view status, std::string_view type, std::string_view more);
+// All bytes of an answer.
 std::string Answer(std::string_view status, std::string_view type, std::string_view body,
                    std::string_view more = "");
 // The same to a request of this method: HEAD gets no body.

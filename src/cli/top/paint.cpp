@@ -27,16 +27,10 @@ constexpr std::size_t kShortId = 12;  // hexadecimal digits of an id
 constexpr std::size_t kTreeLines = 4;
 constexpr std::string_view kBetweenColumns = "   ";
 
-// Text of other machines must not steer this terminal.
+// Text of other machines must not steer this terminal, nor begin a line.
 std::string Printable(std::string text) {
-  for (char& byte : text) {
-    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = '?';
-  }
-  if (IsPlainText(text)) return text;
-  for (char& byte : text) {
-    if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';
-  }
-  return text;
+  std::ranges::replace_if(text, [](char byte) { return byte == '\n' || byte == '\t'; }, ' ');
+  return PrintableText(text);
 }
 
 std::string Count(std::size_t number, std::string_view thing) {

@@ -47,7 +47,7 @@ constexpr std::size_t kMostBytes = 1024 * 1024;
 constexpr std::string_view kSafety =
     "Content-Security-Policy: default-src 'none'; connect-src 'self'; "
     "script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\n"
-    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n";
+    "Cache-Control: no-store\r\n";
 constexpr std::string_view kJson = "application/json; charset=utf-8";
 
 std::string EventOf(top::Picture picture) {
@@ -166,8 +166,7 @@ net::Task<void> WebServer::Impl::Serve(HttpPort::ExchangePtr exchange) {
 
 net::Task<void> WebServer::Impl::ShowPictures(HttpPort::ExchangePtr exchange) {
   bool goes_on = co_await exchange->Send(
-      Shared("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-             "Connection: close\r\n\r\n"));
+      Shared(metrics::HeadOf("200 OK", "text/event-stream", "Cache-Control: no-store\r\n")));
   viewers_.push_back(exchange);
   Watch();
   std::shared_ptr<const std::string> shown;

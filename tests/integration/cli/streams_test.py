@@ -122,6 +122,7 @@ class Streams(CommandTest):
         node = f"timeout 20 $H node --directory {address} --socket '' "
         for words, complaint in (("--memory 1MiB --name $'\\xff'", "name: must be UTF-8"),
                                  ("--memory 1MiB --name $'a\\nb'", "name: must be UTF-8"),
+                                 ("--memory 1MiB --name $'gpj.\\u202eexe'", "without control and format characters"),
                                  ("--memory 1MiB --cluster $'\\xfe'", "cluster: must be UTF-8"),
                                  ("--memory 1MiB --advertise h:7", "write HOST alone"),
                                  ("--memory 1023KiB", "below the least")):

@@ -47,12 +47,16 @@ class WebCluster(Cluster):
         head, _, body = self.answer(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).partition("\r\n\r\n")
         return head.split("\r\n")[0], head, body
 
-    def pictures(self):
-        """What a browser is told, one picture after the other."""
+    def events(self):
+        """(the lines of a picture's body, those of its head)"""
         connection = self.connect()
         connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         lines = connection.makefile("r", encoding="utf-8")
-        head = list(iter(lines.readline, "\n"))
+        return lines, list(iter(lines.readline, "\n"))
+
+    def pictures(self):
+        """What a browser is told, one picture after the other."""
+        lines, head = self.events()
         assert "Content-Type: text/event-stream\n" in head, head
         for line in lines:
             if line.startswith("data: "):
@@ -160,6 +164,12 @@ class Web(ClusterTest):
             self.assertIn(f"<td>{html.escape(MARKUP)}</td>", re.sub(r'<td [^>]*>', "<td>", dom))
             self.assertNotIn("<img", dom)
             self.assertRegex(dom, r'<div class="why"><p><b>n1</b>: it does not exist')
+
+    def test_no_answer_is_taken_for_another_type(self):
+        cluster = self.cluster(0)
+        self.assertIn("X-Content-Type-Options: nosniff\n", cluster.events()[1])
+        for path in ("/", f"/object?id={'0' * 39}1", "/object?id=zz", "/nowhere"):
+            self.assertEqual(cluster.get(path)[1].count("X-Content-Type-Options: nosniff"), 1, path)
 
     def test_other_requests(self):
         cluster = self.cluster(0)

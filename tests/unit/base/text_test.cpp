@@ -37,6 +37,13 @@ TEST(Text, Addresses) {
   }
 }
 
+TEST(Text, ForATerminalNothingSteersIt) {
+  EXPECT_EQ(PrintableText("two\n\tlines, \u00e4\u6f22"), "two\n\tlines, \u00e4\u6f22");
+  EXPECT_EQ(PrintableText("\x1b[2Jgpj.\u202eexe"), "\\u{1b}[2Jgpj.\\u{202e}exe");
+  EXPECT_EQ(PrintableText("a\xff\xc3"), "a\\xff\\xc3");
+  EXPECT_EQ(PrintableText("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
+}
+
 TEST(Text, BytesThatAreNoCharactersAreShownAsNumbers) {
   for (const char* text : {"", "n1", "\xc3\xa4\n"}) EXPECT_EQ(ShownText(text), text);
   EXPECT_EQ(ShownText("\xff"), "\\xff");
@@ -53,6 +60,9 @@ TEST(Text, PlainIsUtf8WithoutControlCharacters) {
        {"a\n", "\t", "\x7f", "\x1b[2J", "\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\x80",
         "\xf4\x90\x80\x80", "\xc2\x85", "\xe2\x80\xa8", "\xe0\x80\x80", "\xf8\x88\x80\x80\x80"}) {
     EXPECT_FALSE(IsPlainText(bad)) << bad;
+  }
+  for (const char* hidden : {"a\u202eb", "a\u200db", "\ufeffa", "a\u2066b", "a\U000e0041"}) {
+    EXPECT_FALSE(IsPlainText(hidden)) << "reorders or hides";
   }
   EXPECT_FALSE(IsPlainText(std::string_view("a\0b", 3)));
 }
