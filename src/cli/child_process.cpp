@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,18 +59,22 @@ Result<ChildProcess> ChildProcess::StartSelf(std::vector<std::string> arguments)
     ::close(output[0]);
     return std::unexpected(error);
   }
-  // Not pidfd_open(): glibc 2.36 declares it for C only.
-  return ChildProcess(pid, static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)), output[0]);
+  auto end = ProcessEnd::Of(pid);
+  if (end) return ChildProcess(pid, *std::move(end), output[0]);
+  ChildProcess(pid, ProcessEnd(), output[0]).Kill();
+  return std::unexpected(
+      Error(ErrorCode::kUnavailable,
+            fmt::format("process {} can't be watched: {}", pid, end.error().message)));
 }
 
-ChildProcess::ChildProcess(pid_t pid, int exit_fd, int output_fd)
-    : pid_(pid), exit_fd_(exit_fd), output_fd_(output_fd) {}
+ChildProcess::ChildProcess(pid_t pid, ProcessEnd end, int output_fd)
+    : pid_(pid), end_(std::move(end)), output_fd_(output_fd) {}
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept { *this = std::move(other); }
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(pid_, other.pid_);
-  std::swap(exit_fd_, other.exit_fd_);
+  std::swap(end_, other.end_);
   std::swap(output_fd_, other.output_fd_);
   std::swap(unread_, other.unread_);
   std::swap(ending_, other.ending_);
@@ -81,11 +84,10 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 ChildProcess::~ChildProcess() {
   if (pid_ < 0) return;
   Stop();
-  ::close(exit_fd_);
   ::close(output_fd_);
 }
 
-bool ChildProcess::running() const { return ending_.empty() && !Readable(exit_fd_, Duration(0)); }
+bool ChildProcess::running() const { return ending_.empty() && !Readable(exit_fd(), Duration(0)); }
 
 Result<void> ChildProcess::WaitForOutput(Time deadline, const StopSignal& stop) const {
   pollfd wanted[]{{output_fd_, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
@@ -128,7 +130,7 @@ void ChildProcess::Kill() {
 
 void ChildProcess::Stop() {
   AskToStop();
-  if (ending_.empty() && !Readable(exit_fd_, kPatience)) ::kill(pid_, SIGKILL);
+  if (ending_.empty() && !Readable(exit_fd(), kPatience)) ::kill(pid_, SIGKILL);
   Reap();
 }
 

@@ -12,6 +12,7 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
+#include "cli/process_end.h"
 #include "cli/stop_signal.h"
 
 namespace hoplite::cli {
@@ -25,7 +26,7 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
 
   pid_t pid() const { return pid_; }
-  int exit_fd() const { return exit_fd_; }  // readable once the process has ended
+  int exit_fd() const { return end_.fd(); }  // readable once the process has ended
   bool running() const;
 
   // The next line of its output, without the end of line. `unavailable` if it ended, `timeout` if
@@ -41,11 +42,11 @@ class ChildProcess {
   std::string Reap();
 
  private:
-  ChildProcess(pid_t pid, int exit_fd, int output_fd);
+  ChildProcess(pid_t pid, ProcessEnd end, int output_fd);
   Result<void> WaitForOutput(Time deadline, const StopSignal& stop) const;
 
   pid_t pid_ = -1;
-  int exit_fd_ = -1;
+  ProcessEnd end_;
   int output_fd_ = -1;
   std::string unread_;
   std::string ending_;  // set by Reap

@@ -1,19 +1,22 @@
 #include "cli/stop_signal.h"
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/check.h"
 
 namespace hoplite::cli {
+namespace {
+
+constexpr const char* kElsewhere = "the parent is in another pid namespace";
+
+}  // namespace
 
 StopSignal::StopSignal() {
   sigset_t wanted;
@@ -35,16 +38,15 @@ void StopSignal::TakeSignals() const {
 
 void StopSignal::Forget() {
   TakeSignals();
-  if (parent_ < 0) return;
-  ::epoll_ctl(fd_, EPOLL_CTL_DEL, parent_, nullptr);
-  ::close(std::exchange(parent_, -1));
+  if (!parent_.watching()) return;
+  ::epoll_ctl(fd_, EPOLL_CTL_DEL, parent_.fd(), nullptr);
+  parent_ = ProcessEnd();
 }
 
 StopSignal::~StopSignal() {
   TakeSignals();  // unblocking them would kill the process after its orderly end
   ::close(fd_);
   ::close(signals_);
-  if (parent_ >= 0) ::close(parent_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
@@ -52,16 +54,14 @@ StopSignal::~StopSignal() {
 Result<void> StopSignal::WatchParent(pid_t parent) {
   if (parent == kNobody) return {};
   if (parent == kWhoStartedIt) parent = ::getppid();
-  // Not pidfd_open(): glibc 2.36 declares it for C only.
-  parent_ = static_cast<int>(::syscall(SYS_pidfd_open, parent, 0));
-  if (parent_ < 0) {
-    const char* const why = parent > 0 && errno == ESRCH ? "it has ended"
-                            : parent > 0                 ? std::strerror(errno)
-                                                         : "the parent is in another pid namespace";
-    return std::unexpected(Error(ErrorCode::kUnavailable,
-                                 fmt::format("process {} can't be watched: {}", parent, why)));
+  auto end = ProcessEnd::Of(parent);
+  if (!end) {
+    return std::unexpected(
+        Error(ErrorCode::kUnavailable, fmt::format("process {} can't be watched: {}", parent,
+                                                   parent > 0 ? end.error().message : kElsewhere)));
   }
-  Watch(parent_);
+  parent_ = *std::move(end);
+  Watch(parent_.fd());
   // Who reads what this process logs may be that process. A line that nobody reads any more must not
   // cut the orderly end short.
   std::signal(SIGPIPE, SIG_IGN);

@@ -13,6 +13,7 @@
 #include <hoplite/result.h>
 
 #include "base/time.h"
+#include "cli/process_end.h"
 
 namespace hoplite::cli {
 
@@ -43,8 +44,8 @@ class StopSignal {
 
   sigset_t before_;
   int signals_ = -1;
-  int parent_ = -1;  // -1: not watched
-  int fd_ = -1;      // an epoll of those two
+  ProcessEnd parent_;
+  int fd_ = -1;  // an epoll of those two
 };
 
 }  // namespace hoplite::cli

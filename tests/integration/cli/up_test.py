@@ -1,10 +1,13 @@
 """`hoplite up`: a cluster of processes, what it shows, and its end."""
 
 import contextlib
+import ctypes
+import errno
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import unittest
 import urllib.request
@@ -15,6 +18,22 @@ from cluster import HOPLITE, CommandTest, Daemon, run, wait_until
 def fetch(url):
     with urllib.request.urlopen(url, timeout=20) as answer:
         return answer.read().decode()
+
+
+def refuse_pidfds(with_errno):
+    """This process, and what it starts, gets no pidfd any more, as in older sandboxes (a filter of seccomp)."""
+    def step(code, value, yes=0, no=0):
+        return struct.pack("HBBI", code, yes, no, value)
+
+    load, equal, answer = 0x20, 0x15, 0x06
+    pidfd_open, allow, refuse = 434, 0x7FFF0000, 0x00050000
+    program = ctypes.create_string_buffer(
+        step(load, 0) + step(equal, pidfd_open, 0, 1) + step(answer, refuse | with_errno) + step(answer, allow))
+    described = struct.pack("HxxxxxxQ", 4, ctypes.addressof(program))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(set_seccomp, filter_mode, described, 0, 0):
+        raise OSError(ctypes.get_errno(), "no filter of seccomp")
 
 
 def ports_in_a_row(count):
@@ -78,6 +97,22 @@ class Up(CommandTest):
             up.stdout.readline()
             self.assertFalse(os.path.exists(os.path.dirname(socket)))
             up.send_signal(signal.SIGINT)
+
+    def test_up_without_pidfd(self):
+        for refused_with in (errno.EPERM, errno.ENOSYS):
+            with self.subTest(refused_with=refused_with):
+                self.goes_on_without_pidfd(refused_with)
+
+    def goes_on_without_pidfd(self, refused_with):
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "1", "--memory", "16MiB", "--json"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=lambda: refuse_pidfds(refused_with))
+        with up:
+            directory, node = (json.loads(up.stdout.readline()) for _ in range(2))
+            os.kill(node["pid"], signal.SIGKILL)
+            self.assertIn(b"node n1 was killed by signal 9", up.stderr.readline())
+            up.kill()
+        wait_until(lambda: run("status", "--directory", directory["address"]).returncode == 1, "no directory")
 
 
 if __name__ == "__main__":
