@@ -26,6 +26,8 @@ struct HOPLITE_EXPORT SecurityConfig {
   // Instead of certificates: a file with the secret of the cluster, at least 16 bytes, which others on
   // the host must not be able to read.
   std::string secret_file = {};
+  // The key or the secret may be readable by others on the host, as a mounted Kubernetes Secret is.
+  bool readable_secrets = false;
   // Without certificates and secret a member listens on loopback only, unless this is set: then
   // everybody who reaches its port may read and change all objects.
   bool insecure = false;

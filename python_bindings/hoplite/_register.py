@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import Future
 
 from hoplite import _core
@@ -12,6 +13,15 @@ from hoplite._waiting import Waiting
 from hoplite.errors import CancelledError, ConflictError, InvalidArgumentError
 
 _HALF = 64  # bits of each part of a number
+_LONGEST_NAME = 256  # bytes
+
+
+def fitting(name: str) -> str:
+    """A register's name for a name of any length: of a longer one its SHA-256."""
+    encoded = name.encode()
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    return f"sha256/{hashlib.sha256(encoded).hexdigest()}"
 
 
 class Register:

@@ -13,6 +13,7 @@ import time
 import hoplite
 import pytest
 from hoplite import Client, ConflictError, LocalCluster
+from hoplite._register import fitting
 
 SOON = 60.0
 
@@ -32,6 +33,14 @@ def test_it_holds_what_was_written_last(here: Client, there: Client) -> None:
         second = theirs.compare_and_set(first, bytearray(b"b"), timeout=SOON)
         assert second > first
         assert mine.changed(after=first, timeout=SOON).value == b"b"
+
+
+def test_names_of_any_length_fit(here: Client) -> None:
+    assert fitting("short") == "short"
+    names = {fitting(end + "k" * 5000) for end in "ab"}
+    assert len(names) == 2
+    for name in names:
+        here.register(name).close()
 
 
 def test_a_conflict_says_what_is_there(here: Client) -> None:

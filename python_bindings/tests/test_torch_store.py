@@ -41,6 +41,8 @@ def said_of(store: Any) -> list[Any]:
     said += [store.delete_key("a"), store.delete_key("a"), store.check(["a"]), store.num_keys()]
     store.set("a", "")
     said += [store.get("a"), store.num_keys()]
+    store.set("k" * 5000, "long")
+    said += [store.get("k" * 5000), store.check(["k" * 4999])]
     store.wait(["a", "c"], timedelta(seconds=1))
     return said
 

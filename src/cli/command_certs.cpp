@@ -66,8 +66,8 @@ Result<net::TlsAuthority> AuthorityIn(const std::string& folder) {
     return made;
   }
   net::TlsPair pair;
-  TRY_ASSIGN(pair.certificate, net::ReadSmallFile(certificate, "authority", false));
-  TRY_ASSIGN(pair.key, net::ReadSmallFile(key, "the authority's key", true));
+  TRY_ASSIGN(pair.certificate, net::ReadSmallFile(certificate, "authority", net::Others::kRead));
+  TRY_ASSIGN(pair.key, net::ReadSmallFile(key, "the authority's key", net::Others::kNothing));
   auto read = net::TlsAuthority::Read(pair);
   if (read) return read;
   return std::unexpected(Error(

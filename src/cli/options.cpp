@@ -162,6 +162,9 @@ void AddSecurity(CLI::App& app, SecurityConfig& target) {
                "this member's certificate; `hoplite certs` makes all");
   AddFileOfTls(app, "--tls-key", target.tls_key, "its private key");
   AddSecretFile(app, target.secret_file);
+  app.add_flag("--readable-secrets", target.readable_secrets,
+               "the key or the secret may be readable by others on this host, as a mounted "
+               "Kubernetes Secret is");
 }
 
 CLI::Option* AddSecretFile(CLI::App& app, std::string& target) {

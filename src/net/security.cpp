@@ -34,8 +34,9 @@ Security::Security(SecurityConfig config, TlsRole self, std::optional<std::strin
     : config_(std::move(config)), self_(self), cluster_(std::move(cluster)) {}
 
 Result<std::shared_ptr<const TlsContext>> Security::Read() const {
-  return config_.secret_file.empty() ? ReadCertificates(config_, self_, cluster_)
-                                     : ReadSecret(config_.secret_file);
+  return config_.secret_file.empty()
+             ? ReadCertificates(config_, self_, cluster_)
+             : ReadSecret(config_.secret_file, OfSecrets(config_.readable_secrets));
 }
 
 Security::Stamps Security::StampsNow() const {

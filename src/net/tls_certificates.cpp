@@ -25,7 +25,7 @@ std::unexpected<Error> Bad(const std::string& what) {
 using Certificates = std::vector<SslPtr<X509>>;
 
 Result<Certificates> ReadAll(const std::string& path, const std::string& what) {
-  TRY_ASSIGN(const std::string content, ReadSmallFile(path, what, false));
+  TRY_ASSIGN(const std::string content, ReadSmallFile(path, what, Others::kRead));
   const SslPtr<BIO> bio = Reading(content);
   Certificates read;
   while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
@@ -39,8 +39,8 @@ Result<Certificates> ReadAll(const std::string& path, const std::string& what) {
   return read;
 }
 
-Result<SslPtr<EVP_PKEY>> ReadKey(const std::string& path) {
-  TRY_ASSIGN(std::string content, ReadSmallFile(path, "key", true));
+Result<SslPtr<EVP_PKEY>> ReadKey(const std::string& path, Others others) {
+  TRY_ASSIGN(std::string content, ReadSmallFile(path, "key", others));
   SslPtr<EVP_PKEY> key = PrivateKeyIn(content);
   OPENSSL_cleanse(content.data(), content.size());
   if (key == nullptr) {
@@ -146,7 +146,8 @@ Result<TlsContextPtr> ReadCertificates(const SecurityConfig& config, TlsRole sel
                                        const std::optional<std::string>& cluster) {
   TRY_ASSIGN(const Certificates authorities, ReadAll(config.tls_ca, "authority"));
   TRY_ASSIGN(const Certificates chain, ReadAll(config.tls_cert, "certificate"));
-  TRY_ASSIGN(const SslPtr<EVP_PKEY> key, ReadKey(config.tls_key));
+  TRY_ASSIGN(const SslPtr<EVP_PKEY> key,
+             ReadKey(config.tls_key, OfSecrets(config.readable_secrets)));
   auto context = std::make_shared<TlsContext>(NewContext(), "", std::nullopt);
   SSL_CTX* ssl = context->ssl.get();
   X509_STORE* store = SSL_CTX_get_cert_store(ssl);

@@ -17,6 +17,7 @@
 #include <hoplite/config.h>
 #include <hoplite/result.h>
 
+#include "net/tls_files.h"
 #include "net/tls_role.h"
 
 namespace hoplite::net {
@@ -54,7 +55,7 @@ SslPtr<SSL_CTX> NewContext();
 // See Security::Load.
 Result<TlsContextPtr> ReadCertificates(const SecurityConfig& config, TlsRole self,
                                        const std::optional<std::string>& cluster);
-Result<TlsContextPtr> ReadSecret(const std::string& path);
+Result<TlsContextPtr> ReadSecret(const std::string& path, Others others = Others::kNothing);
 // What the certificate of a member says of it: the URI hoplite://CLUSTER/ROLE among its alternative
 // names, where bytes of the cluster's name that a URI can't have are written as %XX.
 std::string UriOf(const std::string& cluster, TlsRole role);

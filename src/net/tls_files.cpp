@@ -18,8 +18,7 @@ constexpr std::size_t kMostFileBytes = 64_KiB;
 
 }  // namespace
 
-Result<std::string> ReadSmallFile(const std::string& path, const std::string& what,
-                                  bool privately) {
+Result<std::string> ReadSmallFile(const std::string& path, const std::string& what, Others others) {
   const auto bad = [&](const std::string& why) {
     return std::unexpected(
         Error(ErrorCode::kInvalidArgument, fmt::format("{} {}: {}", what, path, why)));
@@ -29,8 +28,14 @@ Result<std::string> ReadSmallFile(const std::string& path, const std::string& wh
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return bad(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return bad("is no regular file");
-  if (privately && (status.st_mode & S_IRWXO) != 0) {
-    return bad(fmt::format("everybody on this host may use it: chmod 600 {}", path));
+  if (others == Others::kNothing && (status.st_mode & S_IRWXO) != 0) {
+    return bad(
+        fmt::format("everybody on this host may use it: chmod 600 {}; or, where it is mounted so, "
+                    "--readable-secrets",
+                    path));
+  }
+  if (others == Others::kToldSo && (status.st_mode & S_IWOTH) != 0) {
+    return bad(fmt::format("everybody on this host may write it: chmod o-w {}", path));
   }
   std::string content(kMostFileBytes + 1, '\0');
   const ssize_t got = ::read(file.get(), content.data(), content.size());

@@ -80,8 +80,8 @@ int OnAccepting(SSL* ssl, const unsigned char* identity, std::size_t identity_by
 
 }  // namespace
 
-Result<TlsContextPtr> ReadSecret(const std::string& path) {
-  TRY_ASSIGN(std::string secret, ReadSmallFile(path, "secret file", true));
+Result<TlsContextPtr> ReadSecret(const std::string& path, Others others) {
+  TRY_ASSIGN(std::string secret, ReadSmallFile(path, "secret file", others));
   // Who writes it with an editor, and who with printf, means the same.
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
   if (secret.size() < kLeastSecretBytes) {

@@ -16,6 +16,7 @@ from ray.util.collective.types import ReduceOp
 
 from hoplite import _torch
 from hoplite._core import ObjectId
+from hoplite._register import fitting
 from hoplite.errors import (
     CancelledError,
     HopliteError,
@@ -151,7 +152,7 @@ class Group(BaseGroup):
 
     def _join(self) -> None:
         """Agrees with the others on a name that no other group has, of whatever name."""
-        with self._client.register(f"ray/group/{self.group_name}", JOINS_IN) as register:
+        with self._client.register(fitting(f"ray/group/{self.group_name}"), JOINS_IN) as register:
             entry = register.get(JOINS_IN)
             if self.rank == 0:
                 self._run = ObjectId.random().hex()

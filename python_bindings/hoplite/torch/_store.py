@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import hoplite
 from hoplite._core import ObjectId
+from hoplite._register import fitting
 from hoplite._torch import require_torch
 
 require_torch()
@@ -117,7 +118,8 @@ class Store(_Store):
     def _register(self, key: str) -> hoplite.Register:
         with self._lock:
             if key not in self._open:
-                self._open[key] = self._client.register(f"{self._name}/{key}", self._seconds())
+                name = fitting(f"{self._name}/{key}")
+                self._open[key] = self._client.register(name, self._seconds())
             return self._open[key]
 
     def _asked(

@@ -25,6 +25,9 @@ using Protocol = asio::local::stream_protocol;
 // After a failed accept (no descriptors left): don't spin.
 constexpr std::chrono::milliseconds kAcceptRetry{100};
 
+// At its own file.
+constexpr std::chrono::seconds kBetweenLooks(1);
+
 // Workers that have not said Hello yet: far more than honest ones ever are at a time.
 constexpr std::size_t kMostStrangers = 256;
 
@@ -91,7 +94,8 @@ LocalEndpoint::LocalEndpoint(Operations& operations, ClientLimits limits)
     : operations_(operations),
       clients_(std::make_shared<LocalClients>(limits)),
       acceptor_(operations.loop()),
-      retry_(operations.loop()) {}
+      retry_(operations.loop()),
+      look_(operations.loop()) {}
 
 LocalEndpoint::~LocalEndpoint() { Stop(); }
 
@@ -101,20 +105,20 @@ Result<void> LocalEndpoint::Listen(const std::string& path, const std::string& g
         Error(ErrorCode::kInvalidArgument, fmt::format("local socket {}: a path has 1 to {} bytes",
                                                        path, sizeof(sockaddr_un::sun_path) - 1)));
   }
-  TRY_ASSIGN(const std::optional<gid_t> allowed, Allowed(path, group));
+  TRY_ASSIGN(group_, Allowed(path, group));
   TRY_ASSIGN(SocketLock lock, SocketLock::Take(path));
   lock_.emplace(std::move(lock));
   Result<void> opened =
-      ClearStale(operations_.loop(), path).and_then([&] { return Open(path, allowed); });
+      ClearStale(operations_.loop(), path).and_then([&] { return Open(path, group_); });
   if (!opened) {
     asio::error_code ignored;
     acceptor_.close(ignored);
     RemoveSocket();
     return opened;
   }
-  listening_ = std::make_shared<int>();
   KeepSpare();
   Accept();
+  LookLater();
   return {};
 }
 
@@ -131,7 +135,55 @@ Result<void> LocalEndpoint::Open(const std::string& path, std::optional<gid_t> g
   TRY(Restrict(path, group));
   acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) return std::unexpected(Unavailable(path, error.message()));
+  listening_ = std::make_shared<int>();
   return {};
+}
+
+void LocalEndpoint::LookLater() {
+  look_.expires_after(kBetweenLooks);
+  look_.async_wait([this, listening = std::weak_ptr(listening_)](asio::error_code) {
+    if (!listening.expired()) Look();
+  });
+}
+
+// Somebody who cleans up may remove the file: nobody finds the node then.
+void LocalEndpoint::Look() {
+  struct stat found{};
+  const bool gone = ::lstat(path_.c_str(), &found) != 0 && errno == ENOENT;
+  if (gone) {
+    MakeAgain();
+  } else if (!IsOwnSocket() && !std::exchange(missing_, true)) {
+    log::Warn("local socket {}: something else lies there now: nobody reaches this node by it",
+              path_);
+  }
+  LookLater();
+}
+
+void LocalEndpoint::MakeAgain() {
+  listening_.reset();  // what waits at the old one does nothing
+  retry_.cancel();
+  asio::error_code ignored;
+  acceptor_.close(ignored);
+  const std::string path = path_;
+  const Result<void> made = Open(path, group_);
+  if (made) {
+    missing_ = false;
+    log::Warn("local socket {}: somebody removed it; it is there again", path);
+    return Accept();
+  }
+  acceptor_.close(ignored);
+  if (IsOwnSocket()) ::unlink(path.c_str());
+  listening_ = std::make_shared<int>();
+  if (!std::exchange(missing_, true)) {
+    log::Warn("local socket {}: somebody removed it, and it can't be made again: {}", path,
+              made.error().message);
+  }
+}
+
+bool LocalEndpoint::IsOwnSocket() const {
+  struct stat now{};
+  return !path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == bound_.st_dev &&
+         now.st_ino == bound_.st_ino;
 }
 
 void LocalEndpoint::Accept() {
@@ -227,6 +279,7 @@ void LocalEndpoint::Stop() {
   asio::error_code ignored;
   acceptor_.close(ignored);
   retry_.cancel();
+  look_.cancel();
   spare_.Reset();
   const auto sessions = std::exchange(sessions_, {});
   for (const auto& session : sessions) session->Stop();
@@ -234,13 +287,9 @@ void LocalEndpoint::Stop() {
 }
 
 void LocalEndpoint::RemoveSocket() {
-  struct stat now{};
-  const std::string path = std::exchange(path_, {});
   // Somebody may have put another one in its place.
-  if (!path.empty() && ::lstat(path.c_str(), &now) == 0 && now.st_dev == bound_.st_dev &&
-      now.st_ino == bound_.st_ino) {
-    ::unlink(path.c_str());
-  }
+  if (IsOwnSocket()) ::unlink(path_.c_str());
+  path_.clear();
   lock_.reset();
 }
 

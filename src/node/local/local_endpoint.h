@@ -5,7 +5,8 @@
 // A client for which there is no descriptor is told so, with one that is kept for that; connections
 // to peers that rest are given up for it before.
 //
-// Must never: take over the socket of a node that is alive. On the node's loop only.
+// A socket whose file was removed is made again. Must never: take over the socket of a node that is
+// alive. On the node's loop only.
 #pragma once
 
 #include <deque>
@@ -64,6 +65,11 @@ class LocalEndpoint {
   void LimitStrangers(const std::shared_ptr<LocalSession>& newest);
   // Takes the socket, if it succeeds.
   Result<void> Adopt(FileDescriptor& socket, LocalSession::Kind kind);
+  // Whether the file is still this node's socket, every now and then.
+  void LookLater();
+  void Look();
+  void MakeAgain();
+  bool IsOwnSocket() const;
   void RemoveSocket();
   Result<void> Open(const std::string& path, std::optional<gid_t> group);
 
@@ -71,9 +77,12 @@ class LocalEndpoint {
   const std::shared_ptr<LocalClients> clients_;
   asio::local::stream_protocol::acceptor acceptor_;
   asio::steady_timer retry_;
+  asio::steady_timer look_;
   // Handlers may be queued when Stop runs; without this they do nothing.
   std::shared_ptr<void> listening_;
   std::string path_;                // absolute, if that is no longer than a socket's may be
+  std::optional<gid_t> group_;      // who may use it beside the node's user
+  bool missing_ = false;            // the log says that the file is not this node's
   std::optional<SocketLock> lock_;  // of path_
   struct stat bound_{};             // what path_ was when it was made
   std::unordered_set<std::shared_ptr<LocalSession>> sessions_;

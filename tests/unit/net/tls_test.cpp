@@ -292,6 +292,22 @@ TEST_F(TlsTest, SecretsThatAreNoneAreNamed) {
   EXPECT_THAT(WhyNot({.secret_file = folder.In("none")}), HasSubstr("none: No such file"));
 }
 
+// As Kubernetes mounts them.
+TEST_F(TlsTest, OthersMayReadSecretsWhereTheOwnerSaysSoButNotWriteThem) {
+  SecurityConfig secret = folder.Secret("mounted", kSecret, 0444);
+  EXPECT_THAT(WhyNot(secret), HasSubstr("--readable-secrets"));
+  secret.readable_secrets = true;
+  EXPECT_EQ(WhyNot(secret), "");
+  SecurityConfig files = folder.Certificate("mounted", kNode);
+  ::chmod(files.tls_key.c_str(), 0444);
+  EXPECT_THAT(WhyNot(files), HasSubstr("--readable-secrets"));
+  files.readable_secrets = true;
+  EXPECT_EQ(WhyNot(files), "");
+  secret = folder.Secret("written", kSecret, 0646);
+  secret.readable_secrets = true;
+  EXPECT_THAT(WhyNot(secret), HasSubstr("may write it"));
+}
+
 // The look at the files is due a second after the last one.
 TEST_F(TlsTest, ChangedFilesAreTakenOnceTheyFit) {
   const auto wait = [this] {
