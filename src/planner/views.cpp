@@ -72,6 +72,19 @@ class Told {
   std::map<ObjectId, std::vector<WaiterView>> by_object_;
 };
 
+// The first of them are named.
+std::vector<std::string> Crowded(const NodeTable& nodes) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const auto& [node, record] : nodes.nodes()) {
+    const bool waits = std::ranges::any_of(
+        record.waits, [](const Wait& wait) { return wait.why.contains(protocol::kNoMemory); });
+    if (waits && names.size() < kMost) names.push_back(record.info.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 std::optional<RegisterView> ViewOfRegister(const Books& books, const ObjectId& name) {
   const RegisterRecord* record = books.registers.Find(name);
   if (record == nullptr) return std::nullopt;
@@ -229,6 +242,7 @@ std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   ObjectView view = record == nullptr ? ObjectView{.object = object, .waiters = told.Of(object)}
                                       : View(state_->books(), object, *record, told.Of(object));
   view.as_register = std::move(held);
+  view.crowded = Crowded(state_->books().nodes);
   return view;
 }
 

@@ -22,6 +22,9 @@ std::optional<Error> FailureIn(std::string_view metadata);
 inline constexpr const char* kDoesNotExist =
     "it does not exist: a put of it, or a reduction into it, would help";
 
+// How a wait for memory begins in words, wherever it stands.
+inline constexpr std::string_view kNoMemory = "no memory is free for its";
+
 // How an object ceased to exist that nobody deleted. Empty: it did not.
 struct Loss {
   std::string node_name;    // of its last holder

@@ -70,6 +70,9 @@ struct ObjectView {
   std::uint32_t owners = 0;            // nodes that own it
   std::optional<Duration> grace = {};  // the longest of these; none: the orphan grace
   std::optional<RegisterView> as_register;
+  // Nodes that wait for memory, for this object or others, the first of them; of one that was asked
+  // for alone.
+  std::vector<std::string> crowded = {};
 };
 struct NodeView {
   NodeInfo node;

@@ -228,6 +228,7 @@ v1::ObjectView ToProto(const protocol::ObjectView& view) {
   }
   message.set_ever_owned(view.ever_owned);
   message.set_owners(view.owners);
+  for (const std::string& node : view.crowded) message.add_crowded(node);
   if (view.grace) message.set_grace_us(Microseconds(*view.grace));
   if (view.as_register) {
     v1::ObjectView::Register& to = *message.mutable_as_register();
@@ -283,6 +284,7 @@ Result<protocol::ObjectView> FromProto(const v1::ObjectView& message) {
   }
   view.ever_owned = message.ever_owned();
   view.owners = message.owners();
+  view.crowded.assign(message.crowded().begin(), message.crowded().end());
   if (message.has_grace_us()) {
     TRY_ASSIGN(view.grace, ReadDuration(message.grace_us(), "grace_us"));
   }

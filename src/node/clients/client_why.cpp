@@ -153,6 +153,15 @@ std::string Members(const protocol::ObjectView& view, NodeId self) {
   return members.empty() ? "" : "; " + NameSome(members, kMostInLine, "; ");
 }
 
+// Of a node that waits for memory: who waits for some, too. Each may have what the other wants.
+std::string CrowdedToo(const View& said, const std::string& self) {
+  std::vector<std::string> others = said ? said->crowded : std::vector<std::string>();
+  std::erase(others, self);
+  if (others.empty()) return "";
+  return fmt::format("; {} {} for memory, too: deleting objects there or here would help",
+                     NameSome(others, kMostInLine), others.size() == 1 ? "waits" : "wait");
+}
+
 // Ends a sentence that begins with the object's name.
 std::string AtDeadline(const std::string& lacks) {
   return "is not complete at the deadline: " + lacks;
@@ -190,6 +199,7 @@ std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) con
 
 std::string ClientCalls::Lacks(const ObjectEntry& entry, const Said& said) const {
   std::string why = Missing(entry, said) + context_.IfAway(entry.object);
+  if (said && why.contains(protocol::kNoMemory)) why += CrowdedToo(*said, name());
   const bool told = !OwnWait(said, context_.settings.self).empty();
   const std::string loss = entry.loss().empty() ? "" : protocol::InWords(entry.loss());
   if (!told && !loss.empty() && !why.contains(loss)) why += "; " + loss;

@@ -10,6 +10,31 @@ namespace {
 
 constexpr std::size_t kNamed = 3;
 
+struct Kept {
+  std::uint64_t bytes;
+  pid_t pid;
+};
+
+// "12 bytes (pid 77), 4 bytes (2 others)"
+std::string MostInWords(std::vector<Kept> all) {
+  std::ranges::sort(all, std::greater(), &Kept::bytes);
+  std::string words;
+  std::uint64_t others_bytes = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i >= kNamed) {
+      others_bytes += all[i].bytes;
+      continue;
+    }
+    const std::string who =
+        all[i].pid == 0 ? "a process of another container" : fmt::format("pid {}", all[i].pid);
+    words += fmt::format("{}{} bytes ({})", words.empty() ? "" : ", ", all[i].bytes, who);
+  }
+  if (all.size() > kNamed) {
+    words += fmt::format(", {} bytes ({} others)", others_bytes, all.size() - kNamed);
+  }
+  return words;
+}
+
 }  // namespace
 
 // Those of a process whose clients are all gone are not found: the next one with its number begins
@@ -39,30 +64,20 @@ Holdings::Use LocalClients::most_held() const {
 }
 
 std::string LocalClients::KeptInWords() const {
-  struct Kept {
-    std::uint64_t bytes;
-    pid_t pid;
-  };
-  std::vector<Kept> all;
+  std::vector<Kept> kept;
+  std::vector<Kept> put;
   for (const auto& process : processes_) {
     const auto known = process.lock();
-    const std::uint64_t bytes = known ? known->use().pinned_bytes : 0;
-    if (bytes > 0) all.push_back({.bytes = bytes, .pid = known->pid()});
+    if (!known) continue;
+    const Holdings::Use use = known->use();
+    if (use.pinned_bytes > 0) kept.push_back({.bytes = use.pinned_bytes, .pid = known->pid()});
+    const std::uint64_t rest = use.bytes - use.pinned_bytes;
+    if (rest > 0) put.push_back({.bytes = rest, .pid = known->pid()});
   }
-  std::ranges::sort(all, std::greater(), &Kept::bytes);
-  std::string words;
-  std::uint64_t others_bytes = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i >= kNamed) {
-      others_bytes += all[i].bytes;
-      continue;
-    }
-    const std::string who =
-        all[i].pid == 0 ? "a process of another container" : fmt::format("pid {}", all[i].pid);
-    words += fmt::format("{}{} bytes ({})", words.empty() ? "" : ", ", all[i].bytes, who);
-  }
-  if (all.size() > kNamed) {
-    words += fmt::format(", {} bytes ({} others)", others_bytes, all.size() - kNamed);
+  std::string words = kept.empty() ? "" : "clients keep: " + MostInWords(std::move(kept));
+  if (!put.empty()) {
+    if (!words.empty()) words += "; ";
+    words += "clients have put: " + MostInWords(std::move(put));
   }
   return words;
 }

@@ -85,8 +85,8 @@ class LocalClients {
   std::uint64_t failures(ErrorCode code) const {
     return failures_.at(static_cast<std::size_t>(code));
   }
-  // Which process keeps most memory by what it reads or writes: "100 bytes (pid 12), 50 bytes (pid 13),
-  // 10 bytes (4 others)".
+  // Which process keeps most memory by what it reads or writes, and by what it put: "clients keep:
+  // 100 bytes (pid 12), 50 bytes (pid 13), 10 bytes (4 others); clients have put: 8 bytes (pid 12)".
   std::string KeptInWords() const;
   // Of the process that holds most of each.
   Holdings::Use most_held() const;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "protocol/failure.h"
 
 namespace hoplite::node {
 namespace {
@@ -71,7 +72,7 @@ void MemoryBroker::Carry(const MemoryState::Effects& effects) {
 
 std::string MemoryBroker::WhyNone(std::uint64_t bytes) {
   const store::StoreUsage usage = store_.usage();
-  std::string words = fmt::format("no memory is free for its {} bytes: {}", bytes, UseInWords());
+  std::string words = fmt::format("{} {} bytes: {}", protocol::kNoMemory, bytes, UseInWords());
   if (usage.largest_hole_bytes >= bytes) {
     words += "; others, which have waited longer, come first";
   } else if (usage.free_bytes >= bytes) {
@@ -90,7 +91,7 @@ const std::string& MemoryBroker::UseInWords() {
   const std::string kept = kept_by_clients_ ? kept_by_clients_() : "";
   use_in_words_ = store_.usage().InWords();
   if (!use.empty()) use_in_words_ += ": " + use;
-  if (!kept.empty()) use_in_words_ += "; clients keep: " + kept;
+  if (!kept.empty()) use_in_words_ += "; " + kept;
   if (state_.questions() > 0) {
     use_in_words_ +=
         fmt::format("; the directory has not answered yet whether {} of these may be evicted",

@@ -74,6 +74,15 @@ class Why(ClusterTest):
                   " bytes by objects that were put or reduced here")
         self.says(cluster, 1, "x", "complete at n1\nn2 waits for it: no memory is free for its ")
 
+    def test_everybody_waits_for_memory(self):
+        cluster = self.cluster(3)
+        for node in (1, 2, 3):
+            self.put(cluster, node, LARGE, f"x{node}")
+        for node in (1, 2, 3):
+            self.begin_get(cluster, node, f"x{node % 3 + 1}")
+        self.says(cluster, 1, "x2", "no memory is free for its ",
+                  "; n2, n3 wait for memory, too: deleting objects there or here would help")
+
     def test_no_memory_for_a_put(self):
         cluster = self.cluster(2)
         self.put(cluster, 1, LARGE, "own")
