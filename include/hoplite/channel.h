@@ -133,8 +133,9 @@ class HOPLITE_EXPORT Channel {
 
   // Makes these parts the newest version, and gives its number. The bytes are copied, as by
   // Client::Put; of a part of 64 KiB and more that is equal to the last version's part of its name,
-  // the last one's bytes serve. The first Publish makes this the channel's publisher. After a
-  // timeout the version may be published all the same, and the next Publish finds out.
+  // the last one's bytes serve, if they are still there. The first Publish makes this the channel's
+  // publisher. After a timeout the version may be published all the same; the next Publish finds out
+  // before it puts anything, and else what was put goes then, or with Close.
   //   conflict          the channel has another publisher, or got one meanwhile: this is none any more
   //   invalid_argument  the version does not grow; two parts have one name, or one has none in UTF-8
   //   (a Put's errors)

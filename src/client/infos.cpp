@@ -21,6 +21,13 @@ Result<ObjectInfo> ReadInfo(const local::Infos::Got& got) {
   return ToObjectInfo(got.info());
 }
 
+bool IsLost(const Result<ObjectInfo>& info) {
+  if (!info) {
+    return info.error().code == ErrorCode::kNotFound || info.error().code == ErrorCode::kDeleted;
+  }
+  return !info->in_directory && std::ranges::none_of(info->holders, &HolderInfo::complete);
+}
+
 std::vector<Result<ObjectInfo>> AskForInfos(Connection& connection, std::span<const ObjectId> ids,
                                             Time deadline) {
   std::vector<Result<ObjectInfo>> infos;

@@ -19,6 +19,9 @@ namespace hoplite::client {
 local::Request InfoOf(std::span<const ObjectId> ids);
 Result<ObjectInfo> ReadInfo(const local::Infos::Got& got);
 
+// Nobody has all of one, as far as its shard can tell: it does not come any more.
+bool IsLost(const Result<ObjectInfo>& info);
+
 // One answer per id, in their order.
 std::vector<Result<ObjectInfo>> AskForInfos(Connection& connection, std::span<const ObjectId> ids,
                                             Time deadline);

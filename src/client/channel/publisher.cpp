@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "client/infos.h"
 #include "client/pending.h"
 #include "client/pieces.h"
 
@@ -40,28 +41,55 @@ Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const Publ
   if (const std::string wrong = WrongIn(parts); !wrong.empty()) {
     return std::unexpected(Wrong(ErrorCode::kInvalidArgument, wrong));
   }
-  if (!claim_) TRY(Look(deadline));
+  if (!claim_ || !unsure_.empty()) TRY(Look(deadline));
   TRY(CheckVersion(options.version));
-  TRY_ASSIGN(const Objects objects, Make(parts, options.metadata, deadline));
+  TRY_ASSIGN(Made made, Make(parts, options.metadata, deadline));
+  unsure_ = made.objects;
   for (bool moved = false; !moved;) {
-    TRY_ASSIGN(moved, Move(objects, options.version, deadline));
+    TRY_ASSIGN(moved, Move(made.objects, options.version, deadline));
   }
+  unsure_.clear();
+  Keep(std::move(made));
+  if (deltas_) Remember(parts);
   published_ = version_;
   DropOld(deadline);
   return version_;
 }
 
-// What the head is before the first publish.
+// What the head is before the first publish, and after one without an answer.
 Result<void> Publisher::Look(Time deadline) {
   if (fenced_) return std::unexpected(Fenced());
   TRY_ASSIGN(const RegisterEntry entry, head_.Get({.timeout = Left(deadline)}));
   TRY_ASSIGN(const std::optional<Head> head, HeadOf(entry));
-  if (entry.has_writer) {
+  const bool published = Settle(head);
+  if (claim_ && (!head || head->claim != *claim_)) return std::unexpected(Fenced());
+  if (!claim_ && entry.has_writer) {
+    End();
     return std::unexpected(Wrong(ErrorCode::kConflict, "it has a publisher (take_over)"));
   }
   number_ = entry.number;
   version_ = head ? head->version : 0;
+  if (published) published_ = version_;
   return {};
+}
+
+// Whether the publish without an answer was done; else its new object goes. Its call has ended, and
+// the shard has answered a later one: it is not done any more.
+bool Publisher::Settle(const std::optional<Head>& head) {
+  if (unsure_.empty()) return false;
+  Objects made = std::exchange(unsure_, {});
+  if (!head || head->objects != made) {
+    condemned_.push_back(made.front());
+    return false;
+  }
+  Keep({.objects = std::move(made)});
+  return true;
+}
+
+void Publisher::Keep(Made made) {
+  kept_.push_back(std::move(made.objects));
+  last_ = std::move(made.manifest);
+  last_object_bytes_ = std::move(made.object_bytes);
 }
 
 // A successor may go on where its checkpoint was.
@@ -76,38 +104,61 @@ Result<void> Publisher::CheckVersion(std::optional<std::uint64_t> version) const
                                    std::to_string(*published_ + 1) + " or above"));
 }
 
-// The objects of a new version, owned and whole.
-Result<Publisher::Objects> Publisher::Make(std::span<const Part> parts, const std::string& metadata,
-                                           Time deadline) {
+// A new version, owned and whole.
+Result<Publisher::Made> Publisher::Make(std::span<const Part> parts, const std::string& metadata,
+                                        Time deadline) {
   std::vector<Buffer> pinned;
   const std::optional<Version> last = LastVersion(parts, pinned, deadline);
   const PackingOptions options{.most_older = kMostObjects - 1, .patches = deltas_};
-  TRY_ASSIGN(Objects objects,
+  TRY_ASSIGN(Made made,
              PutPacked(Pack(parts, metadata, last ? &*last : nullptr, options), deadline));
-  if (deltas_) Remember(parts);
-  return objects;
+  TRY_ASSIGN(const bool whole, StillHas(std::span(made.objects).subspan(1), deadline));
+  if (whole) return made;
+  condemned_.push_back(made.objects.front());
+  return PutPacked(Pack(parts, metadata, nullptr, options), deadline);
 }
 
-Result<Publisher::Objects> Publisher::PutPacked(const Packing& packing, Time deadline) {
+Result<Publisher::Made> Publisher::PutPacked(const Packing& packing, Time deadline) {
   const std::string before = Encoded(packing.manifest);
   std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(before))};
   pieces.insert(pieces.end(), packing.pieces.begin(), packing.pieces.end());
-  const ObjectId made = ObjectId::Random();
-  const Result<ObjectId> put = client_.Put(std::span<const std::span<const std::byte>>(pieces),
-                                           {.id = made, .owned = true, .timeout = Left(deadline)});
-  // It may have been made all the same.
-  if (!put) condemned_.push_back(made);
-  TRY(put);
-  Objects objects{made};
-  std::vector<std::uint64_t> bytes{Pieces(pieces).size()};
+  TRY_ASSIGN(const ObjectId put, Put(pieces, deadline));
+  Made made{
+      .objects = {put}, .manifest = packing.manifest, .object_bytes = {Pieces(pieces).size()}};
   for (const std::size_t older : packing.older) {
-    objects.push_back(kept_.back()[older]);
-    bytes.push_back(last_object_bytes_[older]);
+    made.objects.push_back(kept_.back()[older]);
+    made.object_bytes.push_back(last_object_bytes_[older]);
   }
-  kept_.push_back(objects);
-  last_ = packing.manifest;
-  last_object_bytes_ = std::move(bytes);
-  return objects;
+  return made;
+}
+
+// What was not published goes first, and is waited for where there is no room beside it.
+Result<ObjectId> Publisher::Put(std::span<const std::span<const std::byte>> pieces, Time deadline) {
+  std::optional<Future<void>> going;
+  if (!condemned_.empty()) going = client_.DeleteAsync(condemned_, {.timeout = Left(deadline)});
+  const ObjectId id = ObjectId::Random();
+  const auto put = [&] {
+    return client_.Put(pieces, {.id = id, .owned = true, .timeout = Left(deadline)});
+  };
+  Result<ObjectId> done = put();
+  if (!done && done.error().code == ErrorCode::kResourceExhausted && going && going->Wait()) {
+    done = put();
+  }
+  // It may have been made all the same.
+  if (!done) client_.DisownSoon(std::span(&id, 1));
+  return done;
+}
+
+// Whether what a new version lists again is there: a node that stood still may have lost it, and hears
+// of that before it says once more that this client owns it.
+Result<bool> Publisher::StillHas(std::span<const ObjectId> objects, Time deadline) {
+  if (objects.empty()) return true;
+  const CallOptions options{.timeout = Left(deadline)};
+  const Result<void> owned = client_.Own(objects, options);
+  if (!owned && owned.error().code == ErrorCode::kDeleted) return false;
+  TRY(owned);
+  TRY_ASSIGN(const auto there, client_.WaitExists(objects, 0, options));
+  return there.size() == objects.size();
 }
 
 // None: it is of no use, or can't be had at once.
@@ -210,9 +261,12 @@ Result<Publisher::Objects> Publisher::Own(const std::optional<Head>& head, Time 
   if (!head || head->objects.empty()) return Objects{};
   kept_.push_back(head->objects);
   const Result<void> owned = client_.Own(std::span(head->objects), {.timeout = Left(deadline)});
-  if (owned) return head->objects;
-  if (owned.error().code != ErrorCode::kDeleted) return std::unexpected(owned.error());
-  static_cast<void>(client_.Disown(std::span(kept_.back())));
+  if (!owned && owned.error().code != ErrorCode::kDeleted) return std::unexpected(owned.error());
+  // An id whose mark has ended can be owned, too.
+  if (owned && std::ranges::none_of(
+                   client_.Info(std::span(head->objects), {.timeout = Left(deadline)}), IsLost))
+    return head->objects;
+  client_.DisownSoon(std::span(kept_.back()));
   kept_.pop_back();
   return Objects{};
 }
@@ -220,6 +274,8 @@ Result<Publisher::Objects> Publisher::Own(const std::optional<Head>& head, Time 
 // Waits for nobody: it is part of a Close.
 void Publisher::End() {
   for (const Objects& objects : std::exchange(kept_, {})) client_.DisownSoon(std::span(objects));
+  client_.DisownSoon(std::span(unsure_));
+  unsure_.clear();
   client_.DisownSoon(std::span(condemned_));
   condemned_.clear();
 }

@@ -2,7 +2,8 @@
 //
 // Decides: what a version is made of, when the head moves, and when a version goes. Is told: parts,
 // and what the register answers. Must never: move the head before its objects are whole and owned,
-// or off another publisher's claim; let an object go that a kept version lists. One thread at a time.
+// or off another publisher's claim; let an object go that a kept version lists; keep more than one
+// version whose move had no answer. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +38,21 @@ class Publisher {
 
  private:
   using Objects = std::vector<ObjectId>;
+  // A version that was put.
+  struct Made {
+    Objects objects;
+    Manifest manifest = {};  // empty: not known
+    std::vector<std::uint64_t> object_bytes = {};
+  };
 
   Result<void> Look(Time deadline);
   Result<void> CheckVersion(std::optional<std::uint64_t> version) const;
-  Result<Objects> Make(std::span<const Part> parts, const std::string& metadata, Time deadline);
-  Result<Objects> PutPacked(const Packing& packing, Time deadline);
+  bool Settle(const std::optional<Head>& head);
+  void Keep(Made made);
+  Result<Made> Make(std::span<const Part> parts, const std::string& metadata, Time deadline);
+  Result<Made> PutPacked(const Packing& packing, Time deadline);
+  Result<ObjectId> Put(std::span<const std::span<const std::byte>> pieces, Time deadline);
+  Result<bool> StillHas(std::span<const ObjectId> objects, Time deadline);
   std::optional<Version> LastVersion(std::span<const Part> parts, std::vector<Buffer>& objects,
                                      Time deadline);
   void Remember(std::span<const Part> parts);
@@ -65,6 +76,7 @@ class Publisher {
   std::uint64_t version_ = 0;               // of the head
   std::optional<std::uint64_t> published_;  // the last version of its own
   std::deque<Objects> kept_;                // of each version, the oldest first
+  Objects unsure_;                          // of a version whose move had no answer
   // Of kept_.back(), if it made that one.
   Manifest last_;
   std::vector<std::uint64_t> last_object_bytes_;

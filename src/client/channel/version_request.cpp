@@ -15,14 +15,6 @@ namespace {
 // How long a shard may take to say who has an object.
 constexpr std::chrono::seconds kAnswersIn{5};
 
-// Nobody has all of one, as far as its shard can tell: it does not come any more.
-bool IsLost(const Result<ObjectInfo>& info) {
-  if (!info) {
-    return info.error().code == ErrorCode::kNotFound || info.error().code == ErrorCode::kDeleted;
-  }
-  return !info->in_directory && std::ranges::none_of(info->holders, &HolderInfo::complete);
-}
-
 }  // namespace
 
 VersionRequest::VersionRequest(Means means, std::string name, Wanted wanted, Time deadline)
