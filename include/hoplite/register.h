@@ -30,7 +30,7 @@ struct RegisterEntry {
 // What became of a write.
 struct RegisterWrite {
   bool written = false;  // false: the register had another number
-  RegisterEntry entry;   // what it holds now
+  RegisterEntry entry;   // what it wrote; or what the register holds instead
 };
 
 // Of a CompareAndSet.
@@ -57,6 +57,10 @@ struct ChangedOptions {
 // The shard then answers nothing for two seconds. A node that is away from its shard for longer than
 // the lease and the grace (DirectoryConfig) may come back to a register of another writer.
 //
+// Order: a Get gives no older entry than anybody was given, and no older one than was acknowledged to
+// anybody, before it began. Of calls that overlap, of two clients, either may be answered first,
+// whichever was done first.
+//
 // Errors that every call may answer: timeout; cancelled; unavailable (the connection to the node
 // ended, and the register is closed: open it again); invalid_argument; resource_exhausted (the node
 // has as many open as the directory allows).
@@ -70,16 +74,19 @@ class HOPLITE_EXPORT Register {
   Result<RegisterEntry> Get(const CallOptions& options = {}) const;
   // Returns at once.
   Future<RegisterEntry> GetAsync(const CallOptions& options = {}) const;
-  // Sets the value, if the register still has this number. A write that ends with an error may have
-  // been done: Get tells. One that was done may be refused in one case: its answer was lost with a
-  // session, and somebody wrote after it.
+  // Sets the value, if the register still has this number. A write that was done is answered so, also
+  // if somebody wrote after it, or claimed the register, before the answer. A write that ends with an
+  // error may have been done: Get tells. One that was done may be refused in one case: its answer was
+  // lost with a session, somebody wrote after it, and before the next session the shard was started
+  // again or gave up this node.
   //   invalid_argument  the value is too long
   Result<RegisterWrite> CompareAndSet(RegisterNumber expected, std::string_view value,
                                       const CompareAndSetOptions& options = {}) const;
   // Returns at once.
   Future<RegisterWrite> CompareAndSetAsync(RegisterNumber expected, std::string_view value,
                                            const CompareAndSetOptions& options = {}) const;
-  // Waits for a later number, and gives the newest entry; what came between is skipped. Gives the
+  // Waits for a later number, and gives the newest entry that this node has heard of (others may have
+  // read a later one: Get asks the shard); what came between is skipped. Gives the
   // entry as it is, without a writer, when somebody had claimed the register and is gone.
   Result<RegisterEntry> Changed(RegisterNumber after, const ChangedOptions& options = {}) const;
   // Returns at once.

@@ -68,7 +68,8 @@ class Register:
 
         ConflictError: the number was another; its ``entry`` says what the register holds. After any
         other error the write may have been done: ``get`` tells. One that was done raises
-        ConflictError in one case: its answer was lost with a session, and somebody wrote after it.
+        ConflictError in one case: its answer was lost with a session, somebody wrote after it, and
+        before the next session the shard was started again, or gave up the node.
         InvalidArgumentError: the value has more than 1,024 bytes.
         """
         return self._written(self._write(expected, value, writer, timeout).wait(), expected)
@@ -89,8 +90,8 @@ class Register:
     def changed(
         self, after: int, timeout: float | None = None, *, only_later: bool = False
     ) -> RegisterEntry:
-        """Waits for a number above `after` and gives the newest entry; what came between is
-        skipped.
+        """Waits for a number above `after` and gives the newest entry that the node has heard of;
+        what came between is skipped.
 
         If somebody had claimed the register, and is gone, it gives the entry as it is:
         ``has_writer`` is False. With `only_later` it goes on to wait: another may come.

@@ -75,7 +75,7 @@ RegisterWorld::RegisterWorld(const RegisterOptions& options)
 
 bool RegisterWorld::Takes(std::uint32_t client) const {
   if (client == kBesideA) return options_.second_reader;
-  return client != kR || options_.reads > 0;
+  return client != kR || nodes() == kNodes;
 }
 
 void RegisterWorld::Settle() {
@@ -135,8 +135,11 @@ void RegisterWorld::AddCalls(std::vector<RegisterStep>& steps) const {
     }
     const bool reads = !Publishes(i) && client.state == State::kIdle && client.left > 0;
     if (reads) steps.push_back({Kind::kRead, i});
+    const bool writes_over = i == kR && client.state == State::kIdle && options_.overs > 0;
+    if (writes_over) steps.push_back({Kind::kWrite, i});
     // Whoever can do something more does not close, but for B, who may never claim it.
-    const bool over = !reads && (client.state != State::kWriter || client.left == 0);
+    const bool over =
+        !reads && !writes_over && (client.state != State::kWriter || client.left == 0);
     if (!Waits(client.state) && over) steps.push_back({Kind::kClose, i});
   }
 }
@@ -210,20 +213,24 @@ void RegisterWorld::Open(std::uint32_t client) {
   Effect(NodeOf(client), effects);
 }
 
-// Values tell whose they are: of A or B, and which.
+std::string RegisterWorld::ValueOf(std::uint32_t client, std::uint32_t written) {
+  return fmt::format("{}{}", "ABR"[client], written);
+}
+
+// Values tell whose they are: of A, of B or of who writes over these, and which.
 void RegisterWorld::Write(std::uint32_t index, bool claims) {
   Client& client = clients_[index];
   client.state = claims ? State::kClaims : State::kWrites;
   ++client.written;
+  if (index == kR) --options_.overs;
   const Version known = nodes_[NodeOf(index)].registers.Known(name_)->version;
-  const bool by_node = claims || Faulty(RegisterFault::kNumberOfNode);
+  const bool by_node = claims || index == kR || Faulty(RegisterFault::kNumberOfNode);
   planner::RegisterState::Effects effects;
-  nodes_[NodeOf(index)].registers.Write(
-      index, name_, ++client.ticket * kClients + index,
-      {.expected = by_node ? known : client.base,
-       .value = fmt::format("{}{}", index == kA ? 'A' : 'B', client.written),
-       .claims = claims},
-      effects);
+  nodes_[NodeOf(index)].registers.Write(index, name_, ++client.ticket * kClients + index,
+                                        {.expected = by_node ? known : client.base,
+                                         .value = ValueOf(index, client.written),
+                                         .claims = claims},
+                                        effects);
   Effect(NodeOf(index), effects);
 }
 
@@ -277,9 +284,10 @@ void RegisterWorld::Hear(std::uint32_t index, const planner::RegisterState::Answ
   Client& client = clients_[index];
   const bool awaited = Waits(client.state) && answered.ticket / kClients == client.ticket;
   if (!awaited) return Fail(fmt::format("client {} is answered what it did not ask", index));
-  if (Publishes(index)) return HearOfWrite(index, answered);
+  if (client.state != State::kWaits) return HearOfWrite(index, answered);
   CheckRead(index, answered);
   client.base = answered.entry.version;
+  acknowledged_ = std::max(acknowledged_, client.base);
   client.state = answered.outcome == Outcome::kNoWriter ? State::kEnded : State::kIdle;
 }
 
@@ -288,7 +296,15 @@ void RegisterWorld::HearOfWrite(std::uint32_t index,
                                 const planner::RegisterState::Answered& answered) {
   Client& client = clients_[index];
   const bool claimed = client.state == State::kClaims;
-  const bool own = answered.entry.value.starts_with(index == kA ? 'A' : 'B');
+  const bool own = answered.entry.value.starts_with(ValueOf(index, 0).front());
+  if (answered.outcome != Outcome::kWritten && !client.gave_up && WasDone(index)) {
+    Fail("safety: a write is refused that was done");
+  }
+  if (index == kR) {
+    client.base = answered.entry.version;
+    client.state = State::kIdle;
+    return;
+  }
   if (answered.outcome == Outcome::kWritten) {
     const bool late = index == kA && !claimed && clients_[kB].promised;
     if (late) Fail("safety: A hears that its write was done, and B that it is the writer");
@@ -310,7 +326,8 @@ void RegisterWorld::HearOfWrite(std::uint32_t index,
     client.state = State::kIdle;
     return;
   }
-  if (index == kA && !b_claimed_) Fail("safety: A's write is refused, and nobody else has claimed");
+  if (index == kA && !b_claimed_ && clients_[kR].written == 0)
+    Fail("safety: A's write is refused, and nobody else has claimed");
   Close(index);
 }
 
@@ -348,11 +365,11 @@ std::uint64_t RegisterWorld::Fingerprint() const {
   Digest digest;
   digest.Add(shard_.Fingerprint()).Add(now_).Add(plan_at_).Add(incarnation_).Add(acknowledged_);
   digest.Add(b_claimed_).Add(options_.breaks).Add(options_.restarts).Add(options_.node_deaths);
-  digest.Add(options_.given_up);
+  digest.Add(options_.given_up).Add(options_.overs);
   for (const auto& [version, value] : values_) digest.Add(version).Add(value);
   for (const Node& node : nodes_) {
     node.registers.AddTo(digest);
-    digest.Add(node.alive).Add(node.open).Add(node.known);
+    digest.Add(node.alive).Add(node.open).Add(node.known).Add(node.lost);
     if (node.heard && Faulty(RegisterFault::kGoneUnasked)) digest.Add(node.heard->writer);
     digest.Add(node.open ? Time{} : node.away_since);
     digest.Add(node.told).Add(node.told ? Time{} : node.unheard_since);

@@ -41,6 +41,7 @@ enum class RegisterFault : std::uint8_t {
   kNeverEnds,      // the shard keeps what an inventory did not repeat
   kClaimsUnheard,  // a claim is answered before the writer has heard of it
   kGoneUnasked,    // that there is no writer was said before somebody waited
+  kRefusesDone,    // a write that was done is answered by what was written over it
 };
 
 enum class RegisterStart : std::uint8_t {
@@ -55,6 +56,7 @@ struct RegisterOptions {
   std::uint32_t claims = 1;                   // of B
   std::uint32_t reads = 0;                    // of each reader; 0: there is none
   bool second_reader = false;                 // beside A
+  std::uint32_t overs = 0;                    // writes of R, over whatever its node knows
   std::uint32_t breaks = 0;
   std::uint32_t restarts = 0;
   std::uint32_t node_deaths = 0;  // of A's or B's
@@ -120,7 +122,7 @@ class RegisterWorld {
     planner::RegisterState::Ticket ticket = 0;  // the last
     bool promised = false;                      // its claim was acknowledged, and holds
     bool gave_up = false;                       // a write of it, perhaps done
-    // When it asked: the highest number that was acknowledged; whether each of A and B had heard that
+    // When it asked: the highest number that was acknowledged or read; whether each of A and B had heard that
     // it is the writer.
     Version floor;
     std::array<bool, 2> promised_then{};
@@ -133,6 +135,7 @@ class RegisterWorld {
     bool told = false;   // its inventory, in this session
     Time unheard_since;  // while it is not: the end of the last session in which it was
     Time away_since;     // while it is not open
+    bool lost = false;   // once
     std::uint64_t session = 0;
     std::optional<protocol::RegisterNews> heard;  // last
     std::vector<std::vector<planner::EventBody>> to_shard;
@@ -142,7 +145,9 @@ class RegisterWorld {
 
   static NodeId IdOf(std::uint32_t node) { return NodeId{node + 1}; }
   static std::uint32_t NodeOf(std::uint32_t client) { return client == kBesideA ? 0 : client; }
-  std::uint32_t nodes() const { return options_.reads == 0 ? kNodes - 1 : kNodes; }
+  // R is there to read or to write.
+  std::uint32_t nodes() const { return options_.reads + options_.overs == 0 ? kNodes - 1 : kNodes; }
+  static std::string ValueOf(std::uint32_t client, std::uint32_t written);
   static bool Publishes(std::uint32_t client) { return client <= kB; }
   static bool Waits(State state) {
     return state == State::kWrites || state == State::kClaims || state == State::kWaits;
@@ -189,6 +194,7 @@ class RegisterWorld {
   void Fail(const std::string& what);
   void Check();
   void NoteWrite(const protocol::RegisterContents& entry);
+  bool WasDone(std::uint32_t client) const;  // its last write, as far as its shard must know
   void CheckRead(std::uint32_t client, const planner::RegisterState::Answered& answered);
   void CheckNoWriter(std::uint32_t client);
   bool Known(Version version) const;  // to a node that has told its inventory
@@ -203,7 +209,7 @@ class RegisterWorld {
   std::array<Node, kNodes> nodes_;
   std::array<Client, kClients> clients_;
   std::map<Version, std::string> values_;  // of each number that was given
-  Version acknowledged_;                   // the highest
+  Version acknowledged_;                   // the highest, or read
   bool b_claimed_ = false;                 // its claim was done once
   std::string violation_;
 };

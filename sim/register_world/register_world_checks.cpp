@@ -28,7 +28,14 @@ void RegisterWorld::NoteWrite(const protocol::RegisterContents& entry) {
   if (fresh && of_a && clients_[kB].promised) {
     Fail("safety: a write of A is done, and B had heard that it is the writer");
   }
-  b_claimed_ = b_claimed_ || !of_a;
+  b_claimed_ = b_claimed_ || entry.value.starts_with('B');
+}
+
+// A shard that started since, or gave up the node, need not know.
+bool RegisterWorld::WasDone(std::uint32_t index) const {
+  if (incarnation_ > 1 || nodes_[NodeOf(index)].lost) return false;
+  const std::string value = ValueOf(index, clients_[index].written);
+  return std::ranges::any_of(values_, [&](const auto& one) { return one.second == value; });
 }
 
 void RegisterWorld::CheckRead(std::uint32_t index,
@@ -42,7 +49,7 @@ void RegisterWorld::CheckRead(std::uint32_t index,
                      hoplite::ToString(version)));
   }
   if (index == kBesideA && version < client.floor && Known(client.floor)) {
-    Fail(fmt::format("safety: client {} asked when {} was acknowledged, and gets {}", index,
+    Fail(fmt::format("safety: client {} asked when {} was acknowledged or read, and gets {}", index,
                      hoplite::ToString(client.floor), hoplite::ToString(version)));
   }
 }

@@ -53,6 +53,11 @@ void RegisterWorld::Plan() {
       news.outcome = protocol::RegisterOutcome::kWritten;
       news.call = news.entry.attempt.number;
     }
+    const bool over = shard_.Register(name_)->entry.version > news.entry.version;
+    if (over && news.outcome == protocol::RegisterOutcome::kWritten &&
+        Faulty(RegisterFault::kRefusesDone)) {
+      news.outcome = protocol::RegisterOutcome::kConflict;
+    }
     Node& node = nodes_[Raw(action.to) - 1];
     if (node.open) node.to_node.push_back(std::move(action.body));
   }
@@ -136,6 +141,7 @@ Time RegisterWorld::LostAt(const Node& node) const {
 
 void RegisterWorld::Lose(std::uint32_t index) {
   nodes_[index].known = false;
+  nodes_[index].lost = true;
   nodes_[index].left_over.clear();
   Tell(planner::NodeLost{IdOf(index)});
   Plan();

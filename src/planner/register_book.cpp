@@ -7,13 +7,18 @@
 
 namespace hoplite::planner {
 
+Version ClaimOf(const RegisterUser& user) {
+  const bool claims = user.done && user.done->claims();
+  return claims ? std::max(user.claim, user.done->claim) : user.claim;
+}
+
 bool HasWriter(const RegisterRecord& record) {
   const RegisterContents& entry = record.entry;
   if (!entry.claim) return false;
   return std::ranges::any_of(record.users, [&](const auto& used) {
     const auto& [node, user] = used;
     const bool claims = user.call && user.call->write && user.call->write->claims;
-    return user.claim == entry.claim ||
+    return ClaimOf(user) == entry.claim ||
            (claims && entry.attempt == RegisterAttempt{node, user.call->number});
   });
 }
@@ -104,6 +109,7 @@ void RegisterBook::AddTo(Digest& digest) const {
     for (const auto& [node, user] : record.users) {
       digest.Add(node).Add(user.away).Add(user.claim);
       AddFields(digest, user.call);
+      AddFields(digest, user.done);
       AddFields(digest, user.told);
     }
     digest.Add(record.users.size());

@@ -19,11 +19,22 @@
 
 namespace hoplite::planner {
 
+// A write of a node that was done.
+struct RegisterDone {
+  std::uint64_t call = 0;
+  Version version;
+  Version claim;  // of the register since then
+  bool claims() const { return version == claim; }
+  friend bool operator==(const RegisterDone&, const RegisterDone&) = default;
+};
+
 // A node that has a register open.
 struct RegisterUser {
   bool away = false;                 // its session ended, and the next has not repeated it yet
   Version claim;                     // by which a client there is the writer
   std::optional<RegisterCall> call;  // not answered
+  // Of its last call, whose answer it may not have heard yet.
+  std::optional<RegisterDone> done;
   // What it was told last in its session; none: nothing yet.
   struct Told {
     Version version;
@@ -38,6 +49,8 @@ struct RegisterRecord {
   std::map<NodeId, RegisterUser> users;
 };
 
+// By which write a client of the node is the writer, or is to hear that it is; none: none is.
+Version ClaimOf(const RegisterUser& user);
 // Whoever claimed it last has it open, or is to hear that his claim was done.
 bool HasWriter(const RegisterRecord& record);
 

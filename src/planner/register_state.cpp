@@ -108,7 +108,11 @@ void RegisterState::AnswerCall(Id& id, const RegisterNews& news, Effects& out) {
     id.writes.pop_front();
     const bool written = news.outcome == RegisterOutcome::kWritten;
     if (written && write.write.claims) id.handles.at(write.asked.handle) = news.entry.claim;
-    Answer(id, write.asked.ticket, written ? Outcome::kWritten : Outcome::kConflict, out);
+    // What it wrote: there may be a later entry already.
+    if (written)
+      out.answer.push_back({write.asked.ticket, Outcome::kWritten, news.entry, news.writer});
+    else
+      Answer(id, write.asked.ticket, Outcome::kConflict, out);
   }
   for (const Asked& read : std::exchange(id.reading, {})) {
     Answer(id, read.ticket, Outcome::kEntry, out);

@@ -36,7 +36,7 @@ class RegisterState {
 
   enum class Outcome : std::uint8_t {
     kEntry,     // what the register holds
-    kWritten,   // it holds what was written
+    kWritten,   // it held this, which was written
     kConflict,  // it had another number, and holds this
     kNoWriter,  // it was claimed, and whoever claimed it last is gone; it holds this
     kLimit,     // the node has too many registers of this shard open

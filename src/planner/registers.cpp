@@ -8,10 +8,16 @@ namespace {
 
 RegisterAttempt AttemptOf(NodeId node, const RegisterCall& call) { return {node, call.number}; }
 
-// Somebody else believes that he is the writer.
-bool OthersClaim(const RegisterRecord& record, NodeId node) {
+// It did what the register holds.
+void NoteDone(const RegisterRecord& record, RegisterUser& user, const RegisterCall& call) {
+  user.done = {.call = call.number, .version = record.entry.version, .claim = record.entry.claim};
+}
+
+// Somebody believes that he is the writer, or is to hear so, who claimed it before.
+bool OthersClaim(const RegisterRecord& record, Version claim) {
   return std::ranges::any_of(record.users, [&](const auto& entry) {
-    return entry.first != node && entry.second.claim && entry.second.claim != record.entry.claim;
+    const Version other = ClaimOf(entry.second);
+    return other && other < claim;
   });
 }
 
@@ -31,6 +37,7 @@ void Registers::On(NodeId node, const RegisterUse& event) {
   user.away = false;
   user.claim = event.claim;
   user.call = event.call;
+  if (user.done && (!user.call || user.call->number != user.done->call)) user.done.reset();
   book_.Touch(event.object);
   if (!event.knows) return;
   user.told.reset();
@@ -66,24 +73,31 @@ bool Registers::Answer(const ObjectId& id, RegisterRecord& record, NodeId node,
     Tell(id, record, node, RegisterOutcome::kRead, call.number);
     return true;
   }
-  const bool done = record.entry.attempt == AttemptOf(node, call);
-  if (!done && record.entry.version != call.write->expected) {
+  RegisterUser& user = record.users.at(node);
+  // A shard before did it.
+  if (!user.done && record.entry.attempt == AttemptOf(node, call)) NoteDone(record, user, call);
+  if (!user.done && record.entry.version != call.write->expected) {
     Tell(id, record, node, RegisterOutcome::kConflict, call.number);
     return true;
   }
-  if (!done) {
-    const Version version = stamps_.NextVersion();
-    record.entry = {.version = version,
-                    .claim = call.write->claims ? version : record.entry.claim,
-                    .value = call.write->value,
-                    .attempt = AttemptOf(node, call)};
+  if (!user.done) {
+    Write(record, node, call);
+    NoteDone(record, user, call);
   }
-  if (call.write->claims) {
-    if (OthersClaim(record, node)) return false;
-    record.users.at(node).claim = record.entry.claim;
+  if (user.done->claims()) {
+    if (OthersClaim(record, user.done->claim)) return false;
+    user.claim = user.done->claim;
   }
-  Tell(id, record, node, RegisterOutcome::kWritten, call.number);
+  TellWritten(id, record, node, call);
   return true;
+}
+
+void Registers::Write(RegisterRecord& record, NodeId node, const RegisterCall& call) {
+  const Version version = stamps_.NextVersion();
+  record.entry = {.version = version,
+                  .claim = call.write->claims ? version : record.entry.claim,
+                  .value = call.write->value,
+                  .attempt = AttemptOf(node, call)};
 }
 
 void Registers::TellNews(const ObjectId& id, RegisterRecord& record) {
@@ -91,6 +105,22 @@ void Registers::TellNews(const ObjectId& id, RegisterRecord& record) {
   for (const auto& [node, user] : record.users) {
     if (!user.away && user.told != news) Tell(id, record, node, RegisterOutcome::kNews, 0);
   }
+}
+
+// What it did, whatever was written since.
+void Registers::TellWritten(const ObjectId& id, RegisterRecord& record, NodeId node,
+                            const RegisterCall& call) {
+  RegisterUser& user = record.users.at(node);
+  const bool writer = HasWriter(record);
+  user.told = RegisterUser::Told{user.done->version, writer};
+  post_.Send(node, RegisterNews{.object = id,
+                                .entry = {.version = user.done->version,
+                                          .claim = user.done->claim,
+                                          .value = call.write->value,
+                                          .attempt = AttemptOf(node, call)},
+                                .writer = writer,
+                                .outcome = RegisterOutcome::kWritten,
+                                .call = call.number});
 }
 
 void Registers::Tell(const ObjectId& id, RegisterRecord& record, NodeId node,

@@ -1,7 +1,7 @@
 // Registers: small values with a number, to read, to compare and set, and to be told of (R90-R98).
 //
 // Decides: which write is done; when a claim is answered; who hears what. Is told: what nodes have of
-// registers. Must never: answer anything while a node that was not lost may know more (R94); answer a
+// registers. Must never: answer a call with what another one did (R95); answer anything while a node that was not lost may know more (R94); answer a
 // claim while somebody may believe that he is still the writer (R96); or give a number twice.
 #pragma once
 
@@ -51,6 +51,9 @@ class Registers {
   void Answer(const ObjectId& id, RegisterRecord& record);
   // Whether the call is answered: it is not while a claim waits.
   bool Answer(const ObjectId& id, RegisterRecord& record, NodeId node, const RegisterCall& call);
+  void Write(RegisterRecord& record, NodeId node, const RegisterCall& call);
+  void TellWritten(const ObjectId& id, RegisterRecord& record, NodeId node,
+                   const RegisterCall& call);
   void TellNews(const ObjectId& id, RegisterRecord& record);
   void Tell(const ObjectId& id, RegisterRecord& record, NodeId node, RegisterOutcome outcome,
             std::uint64_t call);

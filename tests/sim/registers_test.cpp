@@ -31,6 +31,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         RegisterCase{"Calls", {.claims = 2, .reads = 2}},
         RegisterCase{"SecondReader", {.writes = {1, 0}, .reads = 1, .second_reader = true}},
+        RegisterCase{"Overs", {.overs = 2}},
+        RegisterCase{"OversAndBreak", {.writes = {1, 0}, .overs = 1, .breaks = 1}},
+        RegisterCase{"OversAndDeath", {.writes = {0, 1}, .overs = 1, .node_deaths = 1}},
         RegisterCase{"Death", {.reads = 1, .node_deaths = 1}},
         RegisterCase{"GiveUp", {.writes = {2, 0}, .breaks = 1, .given_up = 1}},
         RegisterCase{"Break", {.claims = 2, .breaks = 1}},
@@ -80,7 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
         Faulty("NoFloor", {.writes = {2, 0}, .breaks = 1}, RegisterFault::kNoFloor),
         Faulty("NeverEnds", {.writes = {0, 0}, .breaks = 1}, RegisterFault::kNeverEnds),
         Faulty("ClaimsUnheard", {}, RegisterFault::kClaimsUnheard),
-        Faulty("GoneUnasked", {.writes = {0, 0}, .reads = 2}, RegisterFault::kGoneUnasked)),
+        Faulty("GoneUnasked", {.writes = {0, 0}, .reads = 2}, RegisterFault::kGoneUnasked),
+        Faulty("RefusesDone", {.overs = 1}, RegisterFault::kRefusesDone)),
     kRegisterName);
 
 }  // namespace

@@ -70,6 +70,21 @@ class Opened : public ::testing::Test {
   const ObjectId it_ = ObjectId::FromName("it");
 };
 
+TEST_F(Opened, AWriteIsAnsweredByWhatItWroteAlsoWhereALaterEntryIsKnown) {
+  state_.Write(kAnn, it_, 1, {.value = "4", .claims = true}, effects_);
+  const auto call = Call();
+  HearEntry(5, 4, true);
+  effects_.answer.clear();
+  Hear({.entry = EntryOf(4, 4),
+        .writer = true,
+        .outcome = RegisterOutcome::kWritten,
+        .call = call->number});
+  ASSERT_THAT(effects_.answer, SizeIs(1));
+  EXPECT_EQ(effects_.answer[0].entry, EntryOf(4, 4));
+  EXPECT_EQ(state_.Known(it_)->version, Number(5));
+  EXPECT_EQ(state_.ClaimOf(kAnn, it_), Number(4)) << "that write was of its claim";
+}
+
 TEST_F(Opened, IsSaidOnceWithWhatIsKnown) {
   state_.Open(kBob, it_, effects_);
   const auto words = Said();

@@ -1,4 +1,5 @@
 // What a shard decides about registers: R90-R98, where sim/register_world has no room.
+#include <algorithm>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@ using ::testing::SizeIs;
 const ObjectId kRegister = ObjectId::FromName("it");
 constexpr NodeId kWriterNode{1};
 constexpr NodeId kReaderNode{2};
+constexpr NodeId kThirdNode{3};
 
 Version Number(std::uint64_t incarnation, std::uint64_t sequence) {
   return {{incarnation, sequence}};
@@ -83,6 +85,10 @@ class Shard {
   Time now_ = Time(std::chrono::hours(1));
   DirectoryState state_;
 };
+
+bool Answered(const std::vector<RegisterNews>& news) {
+  return std::ranges::any_of(news, [](const RegisterNews& one) { return one.call != 0; });
+}
 
 TEST(Registers, ANodeMayHaveSoManyOpen) {
   DirectoryOptions options = Shard::New();
@@ -156,6 +162,53 @@ TEST(Registers, IsForgottenWithTheLastThatHasItOpen) {
   EXPECT_EQ(shard.state_.Register(kRegister)->entry.value, "a") << "it may come back";
   shard.Tell(NodeLost{kReaderNode});
   EXPECT_FALSE(shard.state_.Register(kRegister));
+}
+
+// Also while it waits for the writer before; and a claim that follows waits for it.
+TEST(Registers, AClaimThatWasDoneIsAnsweredSoWhateverWasWrittenOverIt) {
+  Shard shard;
+  for (const NodeId node : {kWriterNode, kReaderNode, kThirdNode}) {
+    shard.Join(node);
+    shard.Say(node, {.knows = RegisterContents()});
+  }
+  const auto claim = [&](NodeId node, Version expected) {
+    const CompareAndSet write{.expected = expected, .value = "claimed", .claims = true};
+    const RegisterCall call{shard.number_ + 1, write};
+    shard.Say(node, {.call = call});
+    return call;
+  };
+  claim(kWriterNode, {});
+  const Version first = shard.To(kWriterNode).back().entry.version;
+  shard.Say(kWriterNode, {.claim = first});
+  const RegisterCall second_call = claim(kReaderNode, first);
+  const auto seen = shard.To(kThirdNode);
+  const Version second = seen.back().entry.version;
+  EXPECT_TRUE(seen.back().writer);
+  shard.Write(kThirdNode, second, "over it");
+  const auto over = shard.To(kThirdNode);
+  ASSERT_EQ(over.back().outcome, RegisterOutcome::kWritten);
+  EXPECT_TRUE(over.back().writer) << "who is to hear that it is";
+  const RegisterCall third_call = claim(kThirdNode, over.back().entry.version);
+  EXPECT_FALSE(Answered(shard.To(kThirdNode))) << "two are to hear first";
+  // The session breaks meanwhile, and the call comes again.
+  shard.Tell(NodeSuspended{kReaderNode});
+  shard.Say(kWriterNode, {});
+  EXPECT_FALSE(Answered(shard.To(kThirdNode)));
+  shard.Tell(NodeJoined{.node = {kReaderNode, "again", "x:1"}});
+  shard.Say(kReaderNode, {.knows = RegisterContents(), .call = second_call});
+  const auto heard = shard.To(kReaderNode);
+  ASSERT_THAT(heard, SizeIs(2));
+  EXPECT_EQ(heard[0].outcome, RegisterOutcome::kWritten);
+  EXPECT_EQ(heard[0].entry.version, second);
+  EXPECT_EQ(heard[0].entry.claim, second);
+  EXPECT_EQ(heard[0].entry.value, "claimed");
+  EXPECT_GT(heard[1].entry.version, second) << "what it holds now is news";
+  EXPECT_FALSE(Answered(shard.To(kThirdNode)));
+  shard.Say(kReaderNode, {});
+  const auto third = shard.To(kThirdNode);
+  ASSERT_THAT(third, SizeIs(1));
+  EXPECT_EQ(third[0].outcome, RegisterOutcome::kWritten);
+  EXPECT_EQ(third[0].call, third_call.number);
 }
 
 TEST(Registers, WhoEveryWriterIsIsNews) {
