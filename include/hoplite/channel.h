@@ -41,7 +41,9 @@ struct Part {
 
 // Of an OpenChannel.
 struct ChannelOptions {
-  std::uint32_t keep = 2;  // so many versions a publisher keeps; at least 1
+  // So many versions a publisher keeps; at least 1. From 2 on the oldest stays while somebody fetches
+  // it, in place of the next: so a reader gets one that is slower than versions come.
+  std::uint32_t keep = 2;
   // This becomes the publisher now, and whoever was so before can't publish any more. What that one
   // published stays until this one publishes.
   bool take_over = false;
@@ -118,7 +120,7 @@ class HOPLITE_EXPORT SnapshotStream {
 };
 
 // A channel that is open here, to publish or to read (Client::OpenChannel). A version lives while
-// its publisher has the channel open and it is not ChannelOptions::keep versions old; 30 s more if
+// its publisher has the channel open and keeps it (ChannelOptions::keep); 30 s more if
 // the publisher's process died. Closed when destroyed: what it published goes. Any thread; a waiting
 // thread sleeps.
 //

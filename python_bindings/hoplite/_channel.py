@@ -56,7 +56,7 @@ class Snapshot(Mapping[Any, Any]):
 class Channel:
     """A channel that is open here, to publish or to read. ``Client.channel`` opens it.
 
-    A version lives while its publisher has the channel open, and is not `keep` versions old; 30 s
+    A version lives while its publisher has the channel open, and keeps it (`keep`); 30 s
     more if the publisher's process died. Threads may share a channel.
     """
 

@@ -430,12 +430,12 @@ class Client(Keeping):
         ...     (weights.version, weights["w"].sum())
         (7, np.float64(3.0))
 
-        `keep`: so many versions a publisher keeps. With `take_over` this becomes the publisher now,
-        and whoever was so before can't publish any more; what that one published stays until this
-        one publishes. With `deltas` a publisher sends of an array of which few elements changed, as
-        of bfloat16 weights from step to step, these alone: it keeps the last version in memory of
-        its own, a reader puts such arrays together in its own, and one that comes late gets up to
-        half as much again.
+        `keep`: so many versions a publisher keeps, from 2 on the oldest while somebody fetches
+        it. With `take_over` this becomes the publisher now, and whoever was so before can't
+        publish any more; what that one published stays until this one publishes. With `deltas`
+        a publisher sends of an array of which few elements changed, as of bfloat16 weights from
+        step to step, these alone: it keeps the last version in memory of its own, a reader puts
+        such arrays together in its own, and one that comes late gets up to half as much again.
 
         InvalidArgumentError: a register of that name holds no channel, or `keep` is below 1.
         """

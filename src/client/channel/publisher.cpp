@@ -1,7 +1,7 @@
 #include "client/channel/publisher.h"
 
 #include <algorithm>
-#include <iterator>
+#include <chrono>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -9,9 +9,12 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "client/client_access.h"
 #include "client/infos.h"
 #include "client/pending.h"
 #include "client/pieces.h"
+#include "client/register_state.h"
+#include "wire/local_protocol.h"
 
 namespace hoplite::client {
 namespace {
@@ -26,6 +29,9 @@ std::string WrongIn(std::span<const Part> parts) {
   return {};
 }
 
+// How long shards may take to say who fetches what may go.
+constexpr std::chrono::seconds kFetchersKnownIn{1};
+
 }  // namespace
 
 Publisher::Publisher(Client client, const Register& head, std::string name,
@@ -33,8 +39,8 @@ Publisher::Publisher(Client client, const Register& head, std::string name,
     : client_(std::move(client)),
       head_(head),
       name_(std::move(name)),
-      keep_(options.keep),
-      deltas_(options.deltas) {}
+      deltas_(options.deltas),
+      kept_(options.keep) {}
 
 Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const PublishOptions& options,
                                          Time deadline) {
@@ -44,6 +50,7 @@ Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const Publ
   if (!claim_ || !unsure_.empty()) TRY(Look(deadline));
   TRY(CheckVersion(options.version));
   TRY_ASSIGN(Made made, Make(parts, options.metadata, deadline));
+  const std::unique_ptr<Question> fetched = AskWhoFetches();
   unsure_ = made.objects;
   for (bool moved = false; !moved;) {
     TRY_ASSIGN(moved, Move(made.objects, options.version, deadline));
@@ -52,7 +59,7 @@ Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const Publ
   Keep(std::move(made));
   if (deltas_) Remember(parts);
   published_ = version_;
-  DropOld(deadline);
+  DropOld(fetched.get(), deadline);
   return version_;
 }
 
@@ -87,7 +94,7 @@ bool Publisher::Settle(const std::optional<Head>& head) {
 }
 
 void Publisher::Keep(Made made) {
-  kept_.push_back(std::move(made.objects));
+  kept_.Add(std::move(made.objects));
   last_ = std::move(made.manifest);
   last_object_bytes_ = std::move(made.object_bytes);
 }
@@ -126,7 +133,7 @@ Result<Publisher::Made> Publisher::PutPacked(const Packing& packing, Time deadli
   Made made{
       .objects = {put}, .manifest = packing.manifest, .object_bytes = {Pieces(pieces).size()}};
   for (const std::size_t older : packing.older) {
-    made.objects.push_back(kept_.back()[older]);
+    made.objects.push_back(kept_.newest()[older]);
     made.object_bytes.push_back(last_object_bytes_[older]);
   }
   return made;
@@ -172,7 +179,7 @@ std::optional<Version> Publisher::LastVersion(std::span<const Part> parts,
     return last;
   }
   const CallOptions options{.only_if_owned = true, .timeout = Left(deadline)};
-  for (Result<Buffer>& object : client_.GetMany(kept_.back(), options)) {
+  for (Result<Buffer>& object : client_.GetMany(kept_.newest(), options)) {
     if (!object) return std::nullopt;
     objects.push_back(*std::move(object));
   }
@@ -226,21 +233,39 @@ Error Publisher::Fenced() {
   return Wrong(ErrorCode::kConflict, "it has another publisher");
 }
 
-// Not only disowned: a publisher before may own them, and be lost. What is not confirmed in time is
-// deleted once more after the next publish.
-void Publisher::DropOld(Time deadline) {
-  while (kept_.size() > keep_) {
-    const Objects gone = std::move(kept_.front());
-    kept_.pop_front();
-    std::ranges::copy_if(gone, std::back_inserter(condemned_),
-                         [this](const ObjectId& object) { return !IsKept(object); });
-  }
-  if (client_.Delete(std::span(condemned_), {.timeout = Left(deadline)})) condemned_.clear();
+// Of what may go with this version. Null: nothing may.
+std::unique_ptr<Question> Publisher::AskWhoFetches() const {
+  Objects leaving = kept_.Leaving();
+  leaving.resize(std::min(leaving.size(), wire::kMaxGetMany));
+  if (leaving.empty()) return nullptr;
+  const std::shared_ptr<Connection>& connection = ClientAccess::StateOf(head_).connection;
+  const Time deadline = DeadlineAfter(kFetchersKnownIn);
+  return std::make_unique<Question>(connection, connection->Begin(InfoOf(leaving), deadline),
+                                    deadline);
 }
 
-bool Publisher::IsKept(const ObjectId& object) const {
-  return std::ranges::any_of(
-      kept_, [&](const Objects& kept) { return std::ranges::find(kept, object) != kept.end(); });
+// Nobody's, as far as the shards do not answer.
+void Publisher::DropOld(Question* fetched, Time deadline) {
+  std::set<ObjectId> under_way;
+  const Question::Answer* answer =
+      fetched == nullptr ? nullptr
+                         : fetched->Wait(std::min(deadline, DeadlineAfter(kFetchersKnownIn)));
+  if (answer != nullptr && *answer) {
+    for (const auto& got : (*answer)->infos().got()) {
+      const Result<ObjectInfo> info = ReadInfo(got);
+      if (info && !info->transfers.empty()) under_way.insert(info->id);
+    }
+  }
+  const Objects gone =
+      kept_.Shrink([&](const ObjectId& object) { return under_way.contains(object); });
+  condemned_.insert(condemned_.end(), gone.begin(), gone.end());
+  DeleteCondemned(deadline);
+}
+
+// Not only disowned: a publisher before may own them, and be lost. What is not confirmed in time is
+// deleted once more after the next publish.
+void Publisher::DeleteCondemned(Time deadline) {
+  if (client_.Delete(std::span(condemned_), {.timeout = Left(deadline)})) condemned_.clear();
 }
 
 Result<void> Publisher::TakeOver(Time deadline) {
@@ -259,21 +284,22 @@ Result<void> Publisher::TakeOver(Time deadline) {
 // Before the claim: their owner may be gone in a moment. None: they are gone.
 Result<Publisher::Objects> Publisher::Own(const std::optional<Head>& head, Time deadline) {
   if (!head || head->objects.empty()) return Objects{};
-  kept_.push_back(head->objects);
+  kept_.Add(head->objects);
   const Result<void> owned = client_.Own(std::span(head->objects), {.timeout = Left(deadline)});
   if (!owned && owned.error().code != ErrorCode::kDeleted) return std::unexpected(owned.error());
   // An id whose mark has ended can be owned, too.
   if (owned && std::ranges::none_of(
                    client_.Info(std::span(head->objects), {.timeout = Left(deadline)}), IsLost))
     return head->objects;
-  client_.DisownSoon(std::span(kept_.back()));
-  kept_.pop_back();
+  client_.DisownSoon(std::span(kept_.newest()));
+  kept_.RemoveNewest();
   return Objects{};
 }
 
 // Waits for nobody: it is part of a Close.
 void Publisher::End() {
-  for (const Objects& objects : std::exchange(kept_, {})) client_.DisownSoon(std::span(objects));
+  const Objects kept = kept_.TakeAll();
+  client_.DisownSoon(std::span(kept));
   client_.DisownSoon(std::span(unsure_));
   unsure_.clear();
   client_.DisownSoon(std::span(condemned_));

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +20,9 @@
 
 #include "base/time.h"
 #include "client/channel/head.h"
+#include "client/channel/kept_versions.h"
 #include "client/channel/packing.h"
+#include "client/question.h"
 
 namespace hoplite::client {
 
@@ -37,7 +39,7 @@ class Publisher {
   void End();
 
  private:
-  using Objects = std::vector<ObjectId>;
+  using Objects = KeptVersions::Objects;
   // A version that was put.
   struct Made {
     Objects objects;
@@ -60,14 +62,14 @@ class Publisher {
   Result<bool> Move(const Objects& objects, std::optional<std::uint64_t> version, Time deadline);
   Result<bool> OnConflict(const RegisterEntry& there, std::optional<std::uint64_t> version);
   Error Fenced();
-  void DropOld(Time deadline);
-  bool IsKept(const ObjectId& object) const;
+  std::unique_ptr<Question> AskWhoFetches() const;
+  void DropOld(Question* fetched, Time deadline);
+  void DeleteCondemned(Time deadline);
   Error Wrong(ErrorCode code, const std::string& what) const;
 
   Client client_;
   const Register& head_;
   const std::string name_;
-  const std::uint32_t keep_;
   const bool deltas_;
 
   std::optional<Claim> claim_;
@@ -75,9 +77,9 @@ class Publisher {
   RegisterNumber number_;                   // of the head, as this publisher knows it
   std::uint64_t version_ = 0;               // of the head
   std::optional<std::uint64_t> published_;  // the last version of its own
-  std::deque<Objects> kept_;                // of each version, the oldest first
-  Objects unsure_;                          // of a version whose move had no answer
-  // Of kept_.back(), if it made that one.
+  KeptVersions kept_;
+  Objects unsure_;  // of a version whose move had no answer
+  // Of the newest, if it made that one.
   Manifest last_;
   std::vector<std::uint64_t> last_object_bytes_;
   std::vector<std::string> last_parts_;  // for patches: the bytes of those that may get some
