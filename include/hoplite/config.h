@@ -80,7 +80,8 @@ struct HOPLITE_EXPORT NodeConfig {
   // Threads that move bytes. Two reach the limit of one fast link; more cost a thread and a pool of
   // connections each, and help when links are faster than two cores can copy.
   std::uint32_t data_threads = 2;
-  // What one client may have under way at a time; one more is answered resource_exhausted. Lower
+  // What one client may have under way at a time: requests, and the objects that these delete, own,
+  // disown, reduce or ask about; one more is answered resource_exhausted. Lower
   // bounds what a client that goes wrong costs this node (6.4 KB for each Get that waits); higher
   // lets an honest one ask for more at once.
   std::uint32_t requests_per_client = 65536;
@@ -89,7 +90,7 @@ struct HOPLITE_EXPORT NodeConfig {
   // memory that a client pins; higher lets it keep more.
   std::uint32_t pins_per_client = 65536;
   // Memory that one process may hold here at a time, over all its clients: objects that it put, until
-  // their memory is free again or its last client has ended, and objects that it reads, whoever put
+  // their memory is free again or the process has ended, and objects that it reads, whoever put
   // them; 0: no limit. More is answered resource_exhausted. Lower leaves memory for others.
   std::uint64_t quota_bytes = 0;
   // The same as a number of objects.

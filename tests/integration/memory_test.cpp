@@ -1,10 +1,13 @@
 // Memory under pressure: more is asked for than a node holds, and nobody waits for ever.
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
+#include "testing/bytes.h"
 #include "testing/cluster.h"
 
 namespace hoplite {
@@ -203,6 +206,23 @@ TEST(Memory, PutsThatFindNoRoomEndAtTheirDeadlineAndLeaveNothing) {
   }
   const auto put = client.Put(Pattern(6_MiB, 3), {.timeout = 30s});
   EXPECT_TRUE(put) << put.error().ToString();
+}
+
+// What waits for a silent shard takes memory by the object.
+TEST(Memory, ObjectsOfAClientsRequestsAreCounted) {
+  Cluster cluster({.nodes = 1});
+  Client client = cluster.client(0);
+  std::vector<ObjectId> ids(kMaxIdsAtOnce);
+  std::ranges::generate(ids, ObjectId::Random);
+  std::vector<Future<void>> waiting;
+  auto stopped = cluster.StopDirectory();
+  for (int i = 0; i < 4; ++i) waiting.push_back(client.DeleteAsync(ids, kSoon));
+  const auto refused = client.DeleteAsync(ids, kSoon).Wait();
+  EXPECT_EQ(test::CodeOf(refused), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("objects in these"));
+  stopped.reset();
+  for (const Future<void>& deleted : waiting) EXPECT_TRUE(deleted.Wait());
+  EXPECT_TRUE(client.DeleteAsync(ids, kSoon).Wait());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ class Counted {
  public:
   Counted(Sum& sum, std::size_t count) : sum_(sum), count_(count) { sum_ += count_; }
   ~Counted() { sum_ -= count_; }
+  std::size_t count() const { return count_; }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
 

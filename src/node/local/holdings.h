@@ -3,7 +3,7 @@
 //
 // Decides: whether one more is within the quota. Is told: which copies the process made and pins; what
 // it is given for each ends the count by going. Must never: count an object twice, however often it is
-// held. What its clients left behind counts for nobody once the last one is gone. Any thread.
+// held. What a process left behind counts for nobody. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -35,12 +35,13 @@ class Holdings : public std::enable_shared_from_this<Holdings> {
     std::uint64_t pinned_bytes = 0;  // of those that it reads or writes now
   };
 
-  // pid: 0: of another container, not known.
-  Holdings(pid_t pid, Quota quota) : pid_(pid), quota_(quota) {}
+  // pid: 0: of another container, not known. began: as ProcessBegin.
+  Holdings(pid_t pid, std::uint64_t began, Quota quota) : pid_(pid), began_(began), quota_(quota) {}
   Holdings(const Holdings&) = delete;
   Holdings& operator=(const Holdings&) = delete;
 
   pid_t pid() const { return pid_; }
+  std::uint64_t began() const { return began_; }
   Use use() const;
 
   // Whether an object of so many bytes may come to what it holds.
@@ -64,6 +65,7 @@ class Holdings : public std::enable_shared_from_this<Holdings> {
   void Drop(const store::Copy* copy, std::uint64_t bytes, As as);
 
   const pid_t pid_;
+  const std::uint64_t began_;
   const Quota quota_;
   mutable Mutex mutex_;
   std::unordered_map<const store::Copy*, Count> held_ HOPLITE_GUARDED_BY(mutex_);

@@ -1,6 +1,10 @@
 #include "node/local/local_clients.h"
 
+#include <algorithm>
+#include <charconv>
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,26 +39,51 @@ std::string MostInWords(std::vector<Kept> all) {
   return words;
 }
 
+// When the process began, in the machine's ticks; 0: not known, or there is none.
+std::uint64_t ProcessBegin(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (pid <= 0 || !std::getline(file, line)) return 0;
+  // Its name, which may hold anything, ends with the last bracket; the rest are numbers.
+  std::istringstream rest(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  constexpr int kBegin = 20;
+  std::string word;
+  for (int place = 0; place < kBegin; ++place) rest >> word;
+  std::uint64_t began = 0;
+  return std::from_chars(word.data(), word.data() + word.size(), began).ec == std::errc() ? began
+                                                                                          : 0;
+}
+
+// It has no client, and holds nothing or has ended.
+bool IsGone(const std::shared_ptr<Holdings>& known) {
+  if (known.use_count() > 1) return false;
+  return known->use().objects == 0 || known->began() == 0 ||
+         ProcessBegin(known->pid()) != known->began();
+}
+
 }  // namespace
 
-// Those of a process whose clients are all gone are not found: the next one with its number begins
-// anew.
+// A process that connects again goes on with what it holds; the next one with its number begins anew.
 std::shared_ptr<Holdings> LocalClients::HoldingsOf(pid_t pid) {
-  std::erase_if(processes_, [](const auto& process) { return process.expired(); });
-  for (const auto& process : processes_) {
-    const auto known = process.lock();
-    if (pid != 0 && known && known->pid() == pid) return known;
+  if (processes_.size() >= look_at_) ForgetProcesses();
+  const std::uint64_t began = ProcessBegin(pid);
+  for (const auto& known : processes_) {
+    if (pid != 0 && known->pid() == pid && known->began() == began) return known;
   }
-  auto made = std::make_shared<Holdings>(pid, limits_.quota);
+  auto made = std::make_shared<Holdings>(pid, began, limits_.quota);
   processes_.push_back(made);
   return made;
 }
 
+void LocalClients::ForgetProcesses() {
+  std::erase_if(processes_, IsGone);
+  look_at_ = std::max(kFewProcesses, 2 * processes_.size());
+}
+
 Holdings::Use LocalClients::most_held() const {
   Holdings::Use most;
-  for (const auto& process : processes_) {
-    const auto known = process.lock();
-    if (!known) continue;
+  for (const auto& known : processes_) {
+    if (IsGone(known)) continue;
     const Holdings::Use use = known->use();
     most.bytes = std::max(most.bytes, use.bytes);
     most.objects = std::max(most.objects, use.objects);
@@ -66,9 +95,7 @@ Holdings::Use LocalClients::most_held() const {
 std::string LocalClients::KeptInWords() const {
   std::vector<Kept> kept;
   std::vector<Kept> put;
-  for (const auto& process : processes_) {
-    const auto known = process.lock();
-    if (!known) continue;
+  for (const auto& known : processes_) {
     const Holdings::Use use = known->use();
     if (use.pinned_bytes > 0) kept.push_back({.bytes = use.pinned_bytes, .pid = known->pid()});
     const std::uint64_t rest = use.bytes - use.pinned_bytes;

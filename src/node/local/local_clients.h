@@ -101,12 +101,17 @@ class LocalClients {
   }
 
  private:
+  static constexpr std::size_t kFewProcesses = 64;
+
   std::shared_ptr<Holdings> HoldingsOf(pid_t pid);
+  void ForgetProcesses();
 
   const ClientLimits limits_;
   const std::shared_ptr<Togethers> togethers_ = std::make_shared<Togethers>();
   std::unordered_set<const Member*> members_;
-  std::vector<std::weak_ptr<Holdings>> processes_;
+  // Of those that have clients, or hold something and live.
+  std::vector<std::shared_ptr<Holdings>> processes_;
+  std::size_t look_at_ = kFewProcesses;  // so many: then those that are gone are looked for
   std::uint64_t begun_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(kLastErrorCode) + 1> failures_{};
   Time last_seen_ = Now();  // when one ended

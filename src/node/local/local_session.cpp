@@ -199,7 +199,8 @@ Result<void> LocalSession::Forked(const local::Forked& body) {
     if (const auto* reader = std::get_if<ReaderEntry>(&entry)) readable.push_back(reader->copy);
   }
   process_pins_.Fork(std::move(readable));
-  return body.pipe() ? process_pins_.Take(channel_->TakeDescriptor()) : Result<void>();
+  if (body.pipe()) TRY(process_pins_.Take(channel_->TakeDescriptor()));
+  return process_pins_.CheckForks();
 }
 
 void LocalSession::OnConnectionEnd(const Error& why) {

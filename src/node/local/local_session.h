@@ -132,7 +132,7 @@ class LocalSession : public LocalClients::Member,
   Handled AwaitRegister(const local::AwaitRegister& body, CallPtr call, local::Answer& answer);
   Result<std::shared_ptr<node::OpenRegister>> Opened(Id id);
   std::size_t pins() const { return entries_.size() + watched_; }
-  Result<void> CheckLimits(const local::Request& request) const;
+  Result<void> CheckLimits(const local::Request& request, std::size_t objects) const;
   Result<void> Keep(Id made_by, Entry entry);
   // For a worker that has no writable mapping yet: what it may write through.
   int WritableDescriptor(const local::Request& request);
@@ -149,6 +149,7 @@ class LocalSession : public LocalClients::Member,
   std::unordered_map<Id, CallPtr> calls_;
   std::unordered_map<Id, Entry> entries_;  // by the request that made them
   std::size_t watched_ = 0;                // objects, of all WaitExists, WaitGone and GetMany
+  std::size_t asked_ = 0;                  // objects, of all other requests under way
   std::unordered_map<Id, std::weak_ptr<JointGets>> joint_gets_;  // by the client's number
   ProcessPins process_pins_;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "node/core/counted.h"
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
@@ -46,6 +47,24 @@ Result<ObjectId> ParseObject(const local::Request& request) {
   return object;
 }
 
+// How many objects it asks of, besides those that count as pins.
+std::size_t ObjectsOf(const local::Request& request) {
+  switch (request.body_case()) {
+    case local::Request::kDeleteObject:
+      return request.delete_object().objects().size() / ObjectId::kBytes;
+    case local::Request::kOwn:
+      return request.own().objects().size() / ObjectId::kBytes;
+    case local::Request::kDisown:
+      return request.disown().objects().size() / ObjectId::kBytes;
+    case local::Request::kInfo:
+      return request.info().objects().size() / ObjectId::kBytes;
+    case local::Request::kReduce:
+      return static_cast<std::size_t>(request.reduce().sources_size());
+    default:
+      return 1;
+  }
+}
+
 bool MakesAPin(const local::Request& request) {
   return request.has_create() || request.has_get() || request.has_open() ||
          request.has_subscribe() || request.has_open_register();
@@ -79,10 +98,11 @@ net::Task<void> LocalSession::Run(Self self, local::Request request, Result<Obje
   local::Answer answer;
   answer.set_id(request.id());
   Result<void> handled;
+  const Counted<> counted(self->asked_, ObjectsOf(request));
   if (!object) {
     handled = std::unexpected(object.error());
   } else {
-    handled = CheckLimits(request);
+    handled = CheckLimits(request, counted.count());
     if (handled) handled = co_await Handle(request, *object, call, answer);
   }
   self->calls_.erase(request.id());
@@ -153,9 +173,13 @@ LocalSession::Handled LocalSession::Handle(const local::Request& request, Object
   }
 }
 
-Result<void> LocalSession::CheckLimits(const local::Request& request) const {
+// One request alone may be about more objects than that.
+Result<void> LocalSession::CheckLimits(const local::Request& request, std::size_t objects) const {
   const ClientLimits& limits = clients().limits();
-  if (calls_.size() > limits.requests) return std::unexpected(TooMany("requests", limits.requests));
+  const bool alone = objects == asked_;
+  if (calls_.size() > limits.requests || (asked_ > limits.requests && !alone)) {
+    return std::unexpected(TooMany("requests, or objects in these,", limits.requests));
+  }
   if (MakesAPin(request) && pins() >= limits.pins) {
     return std::unexpected(TooMany("pins", limits.pins));
   }

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <asio/io_context.hpp>
@@ -39,27 +40,37 @@ class ProcessPins {
   bool has_pipe() const { return pipe_ != nullptr; }
   // A child has inherited these, with the client's pipe of now.
   void Fork(std::vector<store::CopyPtr> copies);
+  //   protocol  they are too many: there must be no more
+  Result<void> CheckForks() const;
   // The connection has ended, and the client had these.
   void OnConnectionEnd(std::vector<store::CopyPtr> copies);
   void OnExit();
   // The node goes away.
   void Clear();
-  std::size_t count() const;
+  std::size_t count() const { return left_.size() + childrens_pins_; }
 
  private:
   using Pins = std::unordered_set<store::CopyPtr>;
   using Pipe = std::shared_ptr<EndWatch>;
+  // Of whatever descriptor: its device and inode.
+  using PipeName = std::pair<std::uint64_t, std::uint64_t>;
+  struct Child {
+    Pipe pipe;
+    Pins pins;
+  };
 
-  void OnPipeEnd(const EndWatch* pipe);
+  void OnPipeEnd(PipeName name);
   void FreeLeft();
 
   asio::io_context& loop_;
   const std::function<void()> on_free_;
   bool connected_ = true;
   bool running_;             // the client's process; false also if nobody would say that it ended
+  PipeName name_;            // of the next
   Pipe pipe_;                // the client's; none: none came, or it has ended
   bool pipe_ended_ = false;  // so the client has no views, although its process may run
-  std::map<Pipe, Pins> children_;
+  std::map<PipeName, Child> children_;
+  std::size_t childrens_pins_ = 0;
   Pins left_;  // until the client is gone
 };
 

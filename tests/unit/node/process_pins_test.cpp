@@ -2,9 +2,13 @@
 // Clients are spoken in raw bytes, over a connection of which the node sees no process.
 #include "node/local/process_pins.h"
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -121,6 +125,46 @@ TEST_F(ProcessPinsTest, AForkHasNoPinsOfWhatCameLater) {
   Release(2);
   ASSERT_TRUE(client_.Delete(id_));
   EXPECT_EQ(node_.used_bytes(), 0u);
+}
+
+// A pipe costs the node one descriptor, however often it comes.
+TEST_F(ProcessPinsTest, APipeThatComesAgainIsThatPipe) {
+  Pipe first = MakePipe();
+  Pipe second = MakePipe();
+  raw_.Send(Hello(), std::array{first.read.get()});
+  EXPECT_TRUE(raw_.Receive()->has_attached());
+  View(2);
+  const auto descriptors = [] {
+    return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                 std::filesystem::directory_iterator());
+  };
+  const auto before = descriptors();
+  Request forked;
+  forked.mutable_forked()->set_pipe(true);
+  for (int i = 0; i < 100; ++i) {
+    raw_.Send(forked, std::array{(i % 2 == 0 ? second : first).read.get()});
+  }
+  Release(2);
+  EXPECT_LE(descriptors(), before + 2);
+  ASSERT_TRUE(client_.Delete(id_));
+  EXPECT_EQ(client_.Status()->clients.pins, 2u);
+  second.write.Reset();
+  first.write.Reset();
+  EXPECT_TRUE(IsFree());
+}
+
+TEST_F(ProcessPinsTest, SoManyChildrenMayHoldWhatAClientReads) {
+  std::vector<FileDescriptor> pipes;
+  pipes.push_back(Greet());
+  View(2);
+  for (int i = 0; i < 1024; ++i) pipes.push_back(Fork());
+  EXPECT_TRUE(Eventually([this] { return client_.Status()->clients.pins == 1025; }));
+  pipes.push_back(Fork());
+  EXPECT_THAT(raw_.LastWord(), testing::HasSubstr("1025 forked children hold 1025 views"));
+  ASSERT_TRUE(client_.Delete(id_));
+  EXPECT_GE(node_.used_bytes(), 1_MiB);
+  pipes.clear();
+  EXPECT_TRUE(IsFree());
 }
 
 TEST_F(ProcessPinsTest, WithoutAnotherPipeTheClientGoesOnWithItsOwn) {

@@ -111,7 +111,7 @@ TEST(QuotaTest, CountsWhatAProcessReadsOnceWhoeverPutIt) {
   EXPECT_EQ(CodeOf(client.Open(second)), ErrorCode::kResourceExhausted);
 }
 
-TEST(QuotaTest, EndsWithWhatIsReadDeletedOrClosed) {
+TEST(QuotaTest, EndsWithWhatIsReadOrDeletedNotWithAClose) {
   const ObjectId first = ObjectId::FromName("first");
   const ObjectId second = ObjectId::FromName("second");
   const std::string path = FreshSocketPath();
@@ -134,8 +134,23 @@ TEST(QuotaTest, EndsWithWhatIsReadDeletedOrClosed) {
   const auto attached = [&] { return node.endpoint().clients().count(); };
   ASSERT_TRUE(Eventually([&] { return node.OnLoop(attached) == 0; }));
   Client next = node.Worker();
-  EXPECT_EQ(next.Status()->clients.most_held_bytes, 0u) << "what was left counts for nobody";
+  EXPECT_EQ(next.Status()->clients.most_held_bytes, 2_MiB) << "this process lives";
+  EXPECT_EQ(CodeOf(next.Put(Bytes(2_MiB))), ErrorCode::kResourceExhausted);
   EXPECT_TRUE(next.Get(second));
+}
+
+TEST(QuotaTest, EndsWithItsProcess) {
+  const ObjectId left = ObjectId::FromName("left");
+  const std::string path = FreshSocketPath();
+  OtherProcess other(path, {left});
+  LocalNode node(64_MiB, path, kThreeMiB);
+  ASSERT_TRUE(other.Put());
+  Client client = node.Worker();
+  const auto held = [&] { return client.Status()->clients.most_held_bytes; };
+  EXPECT_EQ(held(), 2_MiB);
+  other.End();
+  EXPECT_TRUE(Eventually([&] { return held() == 0; })) << "what was left counts for nobody";
+  EXPECT_TRUE(client.Get(left));
 }
 
 TEST(QuotaTest, OfObjectsCountsSmallOnes) {
