@@ -10,7 +10,7 @@ import hoplite
 import numpy as np
 import pytest
 from ray_cluster import HERE, THERE, objects, ray, remote, wait_until
-from test_ray_failures import kill_the_node_there
+from test_ray_failures import daemons, kill_the_node_there, node_there
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 hoplite.ray.setup()
@@ -166,6 +166,33 @@ def test_a_rank_that_dies_ends_the_waiting(two_hosts: Any) -> None:
     with pytest.raises(hoplite.PeerLostError, match="rank 2 has died"):
         ray.get(members[0].allreduce.remote("dies"), timeout=20)
     ray.get([one.destroy.remote("dies") for one in members[:2]], timeout=20)
+
+
+def test_a_node_that_is_away_for_a_while_ends_nothing(two_hosts: Any) -> None:
+    """Twice: its ranks say each time that they live. Then one dies, with the node away."""
+    members = some_members()
+    ray.get([one.init.remote("away") for one in members])
+    (pid,) = daemons("node", node_there())
+    for _ in range(2):
+        assert ray.get([one.allreduce.remote("away") for one in members]) == [3.0] * RANKS
+        os.kill(pid, signal.SIGSTOP)
+        calls = [one.allreduce.remote("away") for one in members]
+        wait_until(lambda: node_there() not in nodes(), "the node is lost")
+        os.kill(pid, signal.SIGCONT)
+        assert ray.get(calls, timeout=60) == [3.0] * RANKS
+    os.kill(pid, signal.SIGSTOP)
+    waiting = members[1].allreduce.remote("away")
+    wait_until(lambda: node_there() not in nodes(), "the node is lost")
+    os.kill(ray.get(members[0].pid.remote()), signal.SIGKILL)
+    os.kill(pid, signal.SIGCONT)
+    with pytest.raises(hoplite.PeerLostError, match="rank 0 has died"):
+        ray.get(waiting, timeout=60)
+    ray.get([one.destroy.remote("away") for one in members[1:]], timeout=20)
+
+
+def nodes() -> set[str]:
+    """Hoplite's, which have not been lost."""
+    return {node.name for node in hoplite.ray._job.client().status().nodes}
 
 
 def test_a_rank_whose_node_is_lost_ends_the_group(two_hosts: Any) -> None:

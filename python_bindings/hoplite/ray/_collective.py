@@ -28,6 +28,7 @@ from hoplite.errors import (
     UnavailableError,
 )
 from hoplite.ray import _job
+from hoplite.ray._lives import Lives
 
 OPS = {ReduceOp.SUM: "sum", ReduceOp.PRODUCT: "prod", ReduceOp.MIN: "min", ReduceOp.MAX: "max"}
 
@@ -46,8 +47,7 @@ class Group(BaseGroup):
     """One rank's part of a group. Ray calls it with lists of one tensor.
 
     Decides when an object of an operation can go: when a later one has ended which no rank ends
-    before all have begun it. Knows by an object of each rank that its process lives, and gives the
-    group up when one has died.
+    before all have begun it. Gives the group up when a rank has died.
     """
 
     def __init__(self, world_size: int, rank: int, group_name: str) -> None:
@@ -60,6 +60,13 @@ class Group(BaseGroup):
         self._kept: list[ObjectId] = []
         self._broadcasts = 0
         self._why, self._over = "", threading.Event()
+        self._lives = Lives(
+            self._life,
+            rank,
+            lambda of, turn: self._id("here", of, turn),
+            self._has_left,
+            TIMEOUT,
+        )
         self._join()
         threading.Thread(target=self._watch, name="hoplite-group", daemon=True).start()
 
@@ -95,7 +102,7 @@ class Group(BaseGroup):
     def barrier(self, barrier_options: Any = None) -> None:
         with self._step() as step:
             self._put(self._id(step, self.rank), b"")
-            self._wait_for_all(step, TIMEOUT)
+            self._wait_for_all(TIMEOUT, step)
             self._all_have_begun([self._id(step, self.rank)])
 
     def reduce(self, tensor: list[Any], reduce_options: Any = None) -> None:
@@ -162,9 +169,9 @@ class Group(BaseGroup):
                 while not (entry.value and entry.has_writer):
                     entry = register.changed(entry.number, JOINS_IN, only_later=True)
                 self._run = entry.value.decode()
-            self._life.put(b"", id=self._id("here", self.rank), owned=True, grace=0)
+            self._lives.say()
             if self.rank == 0:
-                self._wait_for_all("here", JOINS_IN)
+                self._wait_for_all(JOINS_IN, "here", 0)
                 register.compare_and_set(said, b"")
 
     def _id(self, *what: Any) -> ObjectId:
@@ -191,8 +198,8 @@ class Group(BaseGroup):
             reduction.wait(TIMEOUT)  # it knows why there is no sum
         return reduction.target
 
-    def _wait_for_all(self, what: Any, timeout: float) -> None:
-        ids = self._of_all(what)
+    def _wait_for_all(self, timeout: float, *what: Any) -> None:
+        ids = self._of_all(*what)
         _, others = self._client.wait(ids, len(ids), timeout)
         if others:
             ranks = ", ".join(str(ids.index(id)) for id in others)
@@ -225,14 +232,8 @@ class Group(BaseGroup):
 
     def _watch(self) -> None:
         """Its own thread: until the group ends."""
-        others = {id: rank for rank, id in enumerate(self._of_all("here"))}
-        del others[self._id("here", self.rank)]
         try:
-            while others and not self._why:
-                for id in self._life.wait_gone(list(others)):
-                    rank = others.pop(id)
-                    if not self._has_left(rank):
-                        self._why = f"rank {rank} has died"
+            self._why = self._lives.watch(self.world_size, JOINS_IN)
         except CancelledError:  # the group has ended here
             return
         except HopliteError as error:
