@@ -8,6 +8,7 @@ import unittest.mock
 
 import compile_commands
 import coroutines
+import held
 import layers
 import links
 import machine_text
@@ -24,6 +25,19 @@ class Pages(unittest.TestCase):
         files = {"src/store/a.h": "x", "docs/b/c.md": "x"}
         self.assertFalse(named.findings_in_page("docs/p.md", "`src/store/a.h`, `store/a.h`, `b/c.md`, `a.h`", files.get))
         self.assertTrue(named.findings_in_page("docs/p.md", "`src/store/gone.h`", files.get))
+
+    def test_what_is_not_so_names_what_it_is_held_against(self):
+        there = ("| 12 | a feature | `A.B` |", "TEST(A, B) {}\n    def test_it(self):", "docs/a.md".__eq__)
+        row = "| subject | limit | held against |\n|---|---|---|\n| one | x | {} |\n"
+        for name in ("`#12`", "`A.B`", "`test_it`", "`docs/a.md`", "`#12`, `A.B`", "nothing: no machine"):
+            self.assertFalse(held.findings_in("docs/limits.md", row.format(name), *there), name)
+        for name in ("`#13`", "`A.C`", "`test_other`", "`docs/b.md`", "`#12`, `A.C`", ""):
+            self.assertTrue(held.findings_in("docs/limits.md", row.format(name), *there), name)
+        point = "## What it does not do\n\n- No rain\n  at all. {}\n- No snow. <!-- held: A.B -->\n\n## More\n\n- No sun.\n"
+        self.assertFalse(held.findings_in("docs/p.md", point.format("<!-- held: #12 -->"), *there))
+        self.assertEqual(len(held.findings_in("docs/p.md", point.format(""), *there)), 1)
+        self.assertTrue(held.findings_in("docs/p.md", "There is no rain yet.\n", *there))
+        self.assertFalse(held.findings_in("docs/p.md", "It is not yet wet. <!-- held: A.B -->\n", *there))
 
     def test_prose_leaves_code_tables_and_headings_out(self):
         page = "# A heading\n\n| a | table |\n\n```\ncode\n```\n\nOne short sentence. Another one here.\n\n- An item\n  of two lines.\n"
