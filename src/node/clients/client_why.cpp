@@ -61,10 +61,23 @@ class OfSource {
     const std::optional<std::uint64_t> rate = flight_.bytes_per_second();
     const bool has_more = holder_->complete || holder_->valid_bytes > flight_.bytes();
     if (!rate || !has_more) return words;
-    if (2 * *rate >= flight_.link() || (link > 0 && 2 * *rate >= link)) return words;
-    return words + "; " + name +
-           (link > 0 ? " is slower than both links"
-                     : " or its link is slower than this node's link");
+    if (2 * *rate >= flight_.link().bytes_per_second) return words;
+    if (link > 0 && 2 * *rate >= link) return words;
+    return words + "; " + Slow(name, link > 0, *rate);
+  }
+
+  // Of this node's link its other streams show what it carries now; what was measured before may be so
+  // no more.
+  std::string Slow(const std::string& name, bool link_is_known, std::uint64_t rate) const {
+    if (flight_.arriving() >= 2 * rate) {
+      return name + (link_is_known ? " is slower than both links"
+                                   : " or its link is slower than this node's link");
+    }
+    if (flight_.others_arrive()) {
+      return "all that comes to this node is slower than that: its own link may be slower now";
+    }
+    return fmt::format("{}, {}or this node's link by now, is slower than that", name,
+                       link_is_known ? "" : "its link ");
   }
 
   // Where a source gets the object that has only a part of it.

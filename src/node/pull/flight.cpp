@@ -21,6 +21,17 @@ constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
 // What took longer to come is said to be silent.
 constexpr Duration kSilence = std::chrono::milliseconds(500);
 
+// A rate that this old may be another one by now.
+constexpr Duration kOldRate = std::chrono::seconds(5);
+
+std::string InWords(const Flight::LinkRate& link) {
+  if (link.bytes_per_second == 0 || link.at == kNever) return "";
+  const std::string rate = FormatSize(link.bytes_per_second);
+  const Duration age = Now() - link.at;
+  if (age < kOldRate) return fmt::format(" (this node's link carries {})", rate);
+  return fmt::format(" (this node's link carried {}, {:.0f} s ago)", rate, ToSeconds(age));
+}
+
 }  // namespace
 
 Flight::Flight(Context& context, DataPlane& data_plane, EntryPtr entry)
@@ -179,7 +190,7 @@ void Flight::StartLanes(const protocol::Grant& grant) {
   }
   auto granted = std::make_shared<GrantLanes>();
   granted->grant = grant;
-  granted->link_before = data_plane_.credit().bytes_per_second();
+  granted->link_before = {data_plane_.credit().bytes_per_second(), data_plane_.credit().measured()};
   if (granted_.empty()) arrival_.Begin(bytes(), Now());
   for (const StripeMask stripes :
        SplitIntoLanes(*copy_, grant.stripes, context_.settings.two_lanes_from)) {
@@ -413,15 +424,24 @@ std::string Flight::From(const GrantLanes& granted) const {
   }
   const std::uint64_t rate = arrival_.BytesPerSecond(now);
   if (rate == 0) return " from " + source;
-  const std::uint64_t link = this->link();
-  return fmt::format(
-      " from {}, {} a second{}", source, FormatSize(rate),
-      link == 0 ? "" : fmt::format(" (this node's link carries {})", FormatSize(link)));
+  return fmt::format(" from {}, {} a second{}", source, FormatSize(rate), InWords(link()));
 }
 
-std::uint64_t Flight::link() const {
-  const std::uint64_t before = granted_.empty() ? 0 : granted_.front()->link_before;
-  return std::max(before, data_plane_.credit().bytes_per_second());
+Flight::LinkRate Flight::link() const {
+  const LinkRate now{data_plane_.credit().bytes_per_second(), data_plane_.credit().measured()};
+  if (granted_.empty()) return now;
+  const LinkRate& before = granted_.front()->link_before;
+  return before.bytes_per_second > now.bytes_per_second ? before : now;
+}
+
+std::uint64_t Flight::arriving() const {
+  return data_plane_.credit().flowing() > 0 ? data_plane_.credit().bytes_per_second() : 0;
+}
+
+bool Flight::others_arrive() const {
+  std::size_t own = 0;
+  for (const auto& granted : granted_) own += granted->lanes.size() - granted->ended;
+  return data_plane_.credit().flowing() > static_cast<int>(own);
 }
 
 WaitReason Flight::wait_reason() const {

@@ -124,12 +124,19 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   bool unserved() const;
   // Of its first stream; nobody: it has none.
   NodeId source() const { return granted_.empty() ? kNoNode : granted_.front()->grant.source.id; }
-  // What comes from it lately, none before that can be judged; and what the link of this node
-  // carries, as far as it is measured.
+  // What comes from it lately, none before that can be judged; what the link of this node carries, or
+  // carried, as far as it is measured; and of that what comes to this node now, from whom ever.
   std::optional<std::uint64_t> bytes_per_second() const {
     return arrival_.Settled(Now()) ? std::optional(arrival_.BytesPerSecond(Now())) : std::nullopt;
   }
-  std::uint64_t link() const;
+  struct LinkRate {
+    std::uint64_t bytes_per_second = 0;
+    Time at = kNever;  // when it was so
+  };
+  LinkRate link() const;
+  std::uint64_t arriving() const;
+  // By other streams than this one's.
+  bool others_arrive() const;
   // Open requests and upstreams, for the inventory.
   std::optional<protocol::Want> OpenWant() const { return state_->OpenWant(Marks()); }
   std::optional<protocol::Locate> OpenLocate() {
@@ -147,7 +154,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   struct GrantLanes {
     protocol::Grant grant;
     std::vector<std::shared_ptr<ReceiveLane>> lanes;
-    std::uint64_t link_before = 0;  // what this node's link carried when it began
+    LinkRate link_before;  // what this node's link carried when it began
     std::size_t ended = 0;
     LaneEnd end;
   };

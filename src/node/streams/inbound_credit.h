@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/time.h"
 #include "base/units.h"
 
@@ -90,6 +91,7 @@ class InboundCredit {
         const auto taken = static_cast<std::int64_t>(weight * static_cast<double>(free)) / flowing;
         credit_.free_ -= std::clamp<std::int64_t>(now - before, before > 0 ? taken : 0, free);
         credit_.last_ = credit_.Sum();
+        credit_.measured_ = hoplite::Now();
       }
     }
 
@@ -106,6 +108,9 @@ class InboundCredit {
     std::uint64_t rate_ = 0;
   };
 
+  int flowing() const { return flowing_; }  // streams that get something
+  // When that was measured which is next; kNever: not yet.
+  Time measured() const { return flowing_ > 0 ? hoplite::Now() : measured_.load(); }
   // Of all streams together: what the link towards this node carries, or did when there were some;
   // 0 without a sample.
   std::uint64_t bytes_per_second() const {
@@ -120,6 +125,7 @@ class InboundCredit {
   std::atomic<std::int64_t> rate_{0};  // of all of them
   std::atomic<std::int64_t> free_{0};  // of those that ended
   std::atomic<std::int64_t> last_{0};
+  std::atomic<Time> measured_{kNever};
 };
 
 }  // namespace hoplite::node

@@ -161,18 +161,34 @@ class Why(ClusterTest):
         self.begin_get(cluster, 2, "x")
         self.says(cluster, 2, "x", f" of {LARGE} bytes from n1, ", " KiB a second (this node's link carries ")
 
-    def test_its_source_is_slower_than_the_links(self):
+    def reader_of(self, *rates):
+        """A cluster of nodes n1, n2 and so on with such links, and of a reader that has had n1's measured."""
         cluster = self.cluster(0)
-        for name, rate in (("fast", "80mbit"), ("slow", "4mbit"), ("reader", "800mbit")):
-            cluster.nodes.append(
-                cluster.start(*cluster.node_command(name, cluster.path(f"{name}.sock")), "--rate", rate))
+        for name, rate in [*((f"n{i}", rate) for i, rate in enumerate(rates, 1)), ("reader", "800mbit")]:
+            command = cluster.node_command(name, cluster.path(f"{name}.sock"), memory="64MiB")
+            cluster.nodes.append(cluster.start(*command, "--rate", rate))
         self.put(cluster, 1, LARGE, "measured")  # over half a second: the reader's link has a rate then
-        self.succeed("get", "name:measured", "--output", "/dev/null", "--socket", cluster.socket(3))
-        self.succeed("delete", "name:measured", "--socket", cluster.socket(3))
+        self.succeed("get", "name:measured", "--output", "/dev/null", "--socket", cluster.socket(len(rates) + 1))
+        return cluster
+
+    def test_its_source_is_slower_than_the_links(self):
+        cluster = self.reader_of("80mbit", "4mbit", "12mbit")
         self.put(cluster, 2, LARGE, "x")
-        self.begin_get(cluster, 3, "x")
-        self.says(cluster, 3, "x", " bytes from slow, ", " (this node's link carries ",
-                  "; slow or its link is slower than this node's link")
+        self.begin_get(cluster, 4, "x")
+        self.says(cluster, 4, "x", " bytes from n2, ", " (this node's link carrie",
+                  "; n2, its link or this node's link by now, is slower than that")
+        self.put(cluster, 3, 4 * LARGE, "beside")  # shows what the reader's link carries
+        self.begin_get(cluster, 4, "beside")
+        self.says(cluster, 4, "x", " bytes from n2, ", "; n2 or its link is slower than this node's link")
+
+    def test_all_that_comes_is_slower_than_it_was(self):
+        """As when this node's own link was cut."""
+        cluster = self.reader_of("80mbit", "4mbit", "4mbit")
+        for node, name in ((2, "x"), (3, "y")):
+            self.put(cluster, node, LARGE, name)
+            self.begin_get(cluster, 4, name)
+        self.says(cluster, 4, "x", " bytes from n2, ",
+                  "; all that comes to this node is slower than that: its own link may be slower now")
 
     def test_a_source_that_waits_itself(self):
         cluster = self.patient_cluster(3, rate="4mbit")

@@ -29,6 +29,22 @@ TEST(InboundCredit, OneStreamHasAllOfIt) {
   EXPECT_EQ(credit.bytes_per_second(), kRate);
 }
 
+TEST(InboundCredit, KnowsWhenTheLinkWasMeasured) {
+  InboundCredit credit;
+  EXPECT_EQ(credit.measured(), kNever);
+  const Time begun = hoplite::Now();
+  {
+    InboundCredit::Share share(credit);
+    share.SetRate(kRate);
+    EXPECT_EQ(credit.flowing(), 1);
+    EXPECT_GE(credit.measured(), begun);
+  }
+  EXPECT_EQ(credit.flowing(), 0);
+  EXPECT_EQ(credit.bytes_per_second(), kRate);
+  EXPECT_LE(credit.measured(), hoplite::Now()) << "not now: then";
+  EXPECT_GE(credit.measured(), begun);
+}
+
 TEST(InboundCredit, EachHasWhatItsRateAsksForAndAtLeastTheMean) {
   InboundCredit credit;
   InboundCredit::Share fast(credit);
