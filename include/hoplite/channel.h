@@ -149,10 +149,12 @@ class HOPLITE_EXPORT Channel {
   // for the one `after` the last; what came between is skipped.
   //   publisher_gone  it is not there, and the publisher is gone
   //   not_found       `exactly` was asked for, and the newest is a later one
+  //   resource_exhausted  the node's store is smaller than the version: Stream reads it
   Result<Snapshot> Get(const VersionOptions& options = {}) const;
   // Returns at once.
   Future<Snapshot> GetAsync(const VersionOptions& options = {}) const;
-  // As Get, but what it gives can be read part by part while it arrives.
+  // As Get, but what it gives can be read part by part while it arrives; also at a node whose store is
+  // smaller than the version, then in memory of this process.
   Result<SnapshotStream> Stream(const VersionOptions& options = {}) const;
 
   // It publishes and reads no more: what waits is cancelled, and what it published goes. Idempotent.

@@ -334,40 +334,6 @@ TEST_F(ChannelsTest, WithoutRoomNothingIsPublishedAndWhatWasStays) {
   EXPECT_EQ(ValueOf(*trainer.Get(AtLeast(2))), 2);
 }
 
-// Versions come ten times as fast as a reader's link takes them. That takes no more memory.
-TEST_F(ChannelsTest, AReaderSlowerThanVersionsComeGetsSomeAllTheSame) {
-  for (const std::uint64_t memory : {64_MiB, 15_MiB}) {
-    cluster_.emplace(
-        testing::ClusterOptions{.nodes = 2,
-                                .memory_bytes = memory,
-                                .rate_bytes_per_second = 8_MiB,
-                                .directory = directory::InProcessDirectory::Patient()});
-    Channel trainer = Open(0);
-    const Channel worker = Open(1);
-    std::atomic<bool> over = false;
-    std::thread publishes([&] {
-      std::vector<float> weights(1'000'000);
-      while (!over) {
-        weights.front() += 1;
-        const std::vector<Part> parts{{.name = "w", .bytes = std::as_bytes(std::span(weights))}};
-        const auto published = trainer.Publish(parts, {.timeout = kInTime});
-        ASSERT_TRUE(published) << published.error().message;
-        std::this_thread::sleep_for(30ms);
-      }
-    });
-    std::optional<Snapshot> last;
-    for (int i = 0; i < 3; ++i) {
-      Result<Snapshot> next =
-          worker.Get({.after = last ? std::optional(last->id()) : std::nullopt, .timeout = 20s});
-      EXPECT_TRUE(next) << next.error().message;
-      if (!next) break;
-      last = *std::move(next);
-    }
-    over = true;
-    publishes.join();
-  }
-}
-
 TEST_F(ChannelsTest, APublisherThatGoesIsMissedAndWaitedFor) {
   Begin(2);
   std::optional<Channel> trainer = Open(0);

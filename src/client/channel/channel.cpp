@@ -174,7 +174,8 @@ Result<SnapshotStream> Channel::Stream(const VersionOptions& options) const {
   const client::Question::Answer* answer = question->Wait(deadline);
   if (answer == nullptr) question->Drop();
   TRY(answer != nullptr ? *answer : request->done()->outcome());
-  TRY_ASSIGN(auto impl, SnapshotStream::Impl::Open(state_->client, request->Take().head, deadline));
+  TRY_ASSIGN(auto impl, SnapshotStream::Impl::Open(state_->client, state_->connection(),
+                                                   request->Take().head, deadline));
   return SnapshotStream(std::move(impl));
 }
 
