@@ -50,7 +50,6 @@ Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const Publ
   if (!claim_ || !unsure_.empty()) TRY(Look(deadline));
   TRY(CheckVersion(options.version));
   TRY_ASSIGN(Made made, Make(parts, options.metadata, deadline));
-  const std::unique_ptr<Question> fetched = AskWhoFetches();
   unsure_ = made.objects;
   for (bool moved = false; !moved;) {
     TRY_ASSIGN(moved, Move(made.objects, options.version, deadline));
@@ -59,7 +58,8 @@ Result<std::uint64_t> Publisher::Publish(std::span<const Part> parts, const Publ
   Keep(std::move(made));
   if (deltas_) Remember(parts);
   published_ = version_;
-  DropOld(fetched.get(), deadline);
+  DropOld(deadline);
+  fetched_ = AskWhoFetches();
   return version_;
 }
 
@@ -233,7 +233,7 @@ Error Publisher::Fenced() {
   return Wrong(ErrorCode::kConflict, "it has another publisher");
 }
 
-// Of what may go with this version. Null: nothing may.
+// Of what may go with the next version: who reads that has begun by now. Null: nothing may.
 std::unique_ptr<Question> Publisher::AskWhoFetches() const {
   Objects leaving = kept_.Leaving();
   leaving.resize(std::min(leaving.size(), wire::kMaxGetMany));
@@ -245,11 +245,11 @@ std::unique_ptr<Question> Publisher::AskWhoFetches() const {
 }
 
 // Nobody's, as far as the shards do not answer.
-void Publisher::DropOld(Question* fetched, Time deadline) {
+void Publisher::DropOld(Time deadline) {
   std::set<ObjectId> under_way;
   const Question::Answer* answer =
-      fetched == nullptr ? nullptr
-                         : fetched->Wait(std::min(deadline, DeadlineAfter(kFetchersKnownIn)));
+      fetched_ == nullptr ? nullptr
+                          : fetched_->Wait(std::min(deadline, DeadlineAfter(kFetchersKnownIn)));
   if (answer != nullptr && *answer) {
     for (const auto& got : (*answer)->infos().got()) {
       const Result<ObjectInfo> info = ReadInfo(got);

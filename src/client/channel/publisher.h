@@ -63,7 +63,7 @@ class Publisher {
   Result<bool> OnConflict(const RegisterEntry& there, std::optional<std::uint64_t> version);
   Error Fenced();
   std::unique_ptr<Question> AskWhoFetches() const;
-  void DropOld(Question* fetched, Time deadline);
+  void DropOld(Time deadline);
   void DeleteCondemned(Time deadline);
   Error Wrong(ErrorCode code, const std::string& what) const;
 
@@ -78,7 +78,8 @@ class Publisher {
   std::uint64_t version_ = 0;               // of the head
   std::optional<std::uint64_t> published_;  // the last version of its own
   KeptVersions kept_;
-  Objects unsure_;  // of a version whose move had no answer
+  std::unique_ptr<Question> fetched_;  // whether somebody fetches what may go next
+  Objects unsure_;                     // of a version whose move had no answer
   // Of the newest, if it made that one.
   Manifest last_;
   std::vector<std::uint64_t> last_object_bytes_;

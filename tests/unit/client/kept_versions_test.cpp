@@ -73,9 +73,7 @@ class Channel {
     const ObjectId id = ObjectId::FromName("version " + std::to_string(now_));
     kept_.Add({id});
     there_.insert(id);
-    const auto fetched = [&](const ObjectId& object) {
-      return std::ranges::any_of(readers_, [&](const Reader& r) { return r.fetches == object; });
-    };
+    const auto fetched = [&](const ObjectId& object) { return fetched_.contains(object); };
     for (const ObjectId& gone : kept_.Shrink(fetched)) there_.erase(gone);
     most_ = std::max(most_, there_.size());
     for (Reader& reader : readers_) {
@@ -85,6 +83,9 @@ class Channel {
       reader.fetches = id;
       reader.since = now_;
     }
+    // So much the publisher of the next version knows.
+    fetched_.clear();
+    for (const Reader& reader : readers_) fetched_.insert(*reader.fetches);
   }
   int LeastGot() const { return std::ranges::min(readers_, {}, &Reader::got).got; }
   std::size_t most() const { return most_; }
@@ -98,6 +99,7 @@ class Channel {
   };
   KeptVersions kept_;
   std::set<ObjectId> there_;
+  std::set<ObjectId> fetched_;
   std::vector<Reader> readers_;
   int now_ = 0;
   std::size_t most_ = 0;
