@@ -168,6 +168,8 @@ void CountRound(const World& world, Report& report) {
   }
   for (NodeIndex i = 0; i < world.members().size(); ++i) {
     const Member& member = world.members()[i];
+    const auto carries = static_cast<double>(RateOf(world.options(), i));
+    round.most_shown = std::max(round.most_shown, world.ShownOf(i) / carries);
     if (!member.returned) continue;
     ++round.completed;
     const double waited = ToSeconds(*member.returned - *member.asked);

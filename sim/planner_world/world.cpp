@@ -210,6 +210,10 @@ std::vector<Party> World::Parties() const {
   return parties;
 }
 
+double World::ShownOf(NodeIndex index) const {
+  return directory_ ? directory_->state().ShownOf(NodeId{index + 1}) : 0;
+}
+
 void World::Plan() {
   plan_at_ = kNever;
   if (!directory_) return;

@@ -144,6 +144,8 @@ class World {
   std::uint64_t moves() const { return moves_; }
   // The moves of trials (R37), which count apart.
   std::uint64_t trials() const { return trials_; }
+  // What the directory was shown that this node's link carries, in bytes per second.
+  double ShownOf(NodeIndex index) const;
   std::uint64_t events() const { return events_ + network().events(); }
   // A digest of all that the directory was told and answered, with the times.
   std::uint64_t digest() const { return digest_.value(); }

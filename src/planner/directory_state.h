@@ -127,6 +127,9 @@ class DirectoryState {
   };
   std::optional<RegisterPicture> Register(const ObjectId& name) const;
 
+  // What the node's link was shown to carry, in bytes per second; 0: nothing. For simulations.
+  double ShownOf(NodeId node) const;
+
   // A fingerprint of everything that influences later behaviour.
   std::uint64_t Fingerprint() const;
   // Empty, or the first broken invariant in words ("P2: n3 pulls from its descendant n5 …").

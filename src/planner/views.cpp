@@ -163,6 +163,11 @@ bool DirectoryState::knows_members() const {
   return books.window.KnowsMembers(books.nodes);
 }
 
+double DirectoryState::ShownOf(NodeId node) const {
+  const NodeRecord* record = state_->books().nodes.Find(node);
+  return record == nullptr ? 0 : record->shown;
+}
+
 std::vector<NodeView> DirectoryState::Nodes() const {
   std::vector<NodeView> views;
   for (const auto& [id, node] : state_->books().nodes.nodes())

@@ -139,51 +139,6 @@ TEST(Histories, OfUnequalLinksKeepEveryProperty) {
   EXPECT_GT(completed, 4U * seeds.count);
 }
 
-// Hosts that are alike, where nobody dies: words that are late, buckets, streams that begin slowly and
-// share unfairly.
-Options DrawEqual(std::uint64_t seed) {
-  Random random(seed * 982451653);
-  const auto in = [&random](auto least, auto most) {
-    return least + random.Below(most - least + 1);
-  };
-  Options options;
-  options.seed = seed;
-  options.nodes = static_cast<std::uint32_t>(in(3U, 12U));
-  options.size_bytes = 4_MiB << random.Below(3);
-  options.bytes_per_second = 6'250'000ULL << random.Below(3);
-  options.apart = milliseconds(100 * random.Below(5));
-  options.rounds = static_cast<std::uint32_t>(in(1U, 3U));
-  options.unmeasured = random.Below(2) == 0;
-  const std::uint64_t told = options.bytes_per_second;
-  if (!options.unmeasured) options.links.bytes_per_second.assign(options.nodes, told);
-  options.noise = {.late = random.Within(milliseconds(150)),
-                   .burst_bytes = 128'000,
-                   .unfair = 1 + static_cast<double>(random.Below(100)) / 100,
-                   .begins = random.Within(milliseconds(50))};
-  return options;
-}
-
-// Nobody is shown to have more to spare than what a receiver gets (R102, R104). One trial finds out
-// what the source's link carries (R37): there and back, and whom it met on the way.
-TEST(Histories, OfEqualHostsHaveNoMoves) {
-  const test::Seeds seeds = test::SeedsOf(1, 120);
-  for (std::uint32_t i = 0; i < seeds.count; ++i) {
-    const Result<Report> report = RunBroadcast(DrawEqual(seeds.first + i));
-    ASSERT_TRUE(report) << report.error().ToString();
-    ASSERT_EQ(report->violation, "") << report->replay;
-    EXPECT_EQ(report->moves, 0U) << report->replay;
-    EXPECT_LE(report->trials, 3U) << report->replay;
-    if (report->trials == 0) continue;
-    Options without = DrawEqual(seeds.first + i);
-    without.without.rates = true;
-    const Result<Report> off = RunBroadcast(without);
-    for (std::size_t round = 0; round < off->rounds.size(); ++round) {
-      EXPECT_LT(report->rounds.at(round).stretch, 1.1 * off->rounds[round].stretch)
-          << report->replay;
-    }
-  }
-}
-
 // Of many, who move at once.
 TEST(Histories, OfManyOnUnequalLinksKeepEveryProperty) {
   std::uint64_t completed = 0;
