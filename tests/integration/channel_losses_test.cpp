@@ -66,7 +66,8 @@ class ChannelLosses : public ::testing::Test {
   }
   std::vector<ObjectId> Objects(const Channel& reader) {
     std::vector<ObjectId> ids;
-    for (const Buffer& object : reader.Get(AtLeast(0))->objects()) ids.push_back(object.id());
+    const Result<Snapshot> snapshot = reader.Get(AtLeast(0));
+    for (const Buffer& object : snapshot->objects()) ids.push_back(object.id());
     return ids;
   }
   bool SoonAnswers(const std::vector<ObjectId>& ids, ErrorCode code) {
