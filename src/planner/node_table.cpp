@@ -171,6 +171,10 @@ void NodeTable::NoteTried(NodeId node, Time now) {
   }
 }
 
+void NodeTable::ForgetTried(NodeId node) {
+  if (const auto entry = nodes_.find(node); entry != nodes_.end()) entry->second.tried = {};
+}
+
 bool NodeTable::MayBeTried(NodeId node, Time now) const {
   const NodeRecord* record = Find(node);
   return record != nullptr && record->told == 0 && now >= record->tried &&

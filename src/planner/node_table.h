@@ -98,8 +98,9 @@ class NodeTable {
   void NoteSlow(NodeId node, double bytes_per_second, Time now);
   // No more went from it although each of its receivers was shown to take much more.
   void NoteFull(NodeId node, double bytes_per_second, Time now);
-  // One more receiver got no more from it than the one before.
+  // One more receiver tries what it sends; or it sends more, and there may be still more.
   void NoteTried(NodeId node, Time now);
+  void ForgetTried(NodeId node);
   // What its link carries was not told, nor tried lately.
   bool MayBeTried(NodeId node, Time now) const;
   // So much went from one site to another, which had more.

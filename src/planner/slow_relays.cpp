@@ -13,8 +13,11 @@ namespace {
 // passes another than to that one before.
 constexpr Duration kTrial = std::chrono::milliseconds(150);
 constexpr double kBetter = 1.3;
+constexpr Duration kSameTime = std::chrono::milliseconds(500);
 // Before them its old stream ends, and a connection is made: round trips, and a busy host's time.
 constexpr Duration kMayConnect = std::chrono::seconds(3);
+// Then one of the two is ahead of the other, or they stand in a line again.
+constexpr Duration kLongest = std::chrono::seconds(5);
 // Who proved to be as fast is not suspected for so long: a busy moment may have spoken for it.
 constexpr Duration kCleared = std::chrono::seconds(5);
 // Passing costs a moment: what is left must take longer; much longer, if nothing speaks for it.
@@ -77,18 +80,50 @@ void SlowRelays::Judge(NodeId receiver, double bytes_per_second, bool tries, con
   if (faster_ != kNoNode) suspect_ = receiver;
 }
 
+void SlowRelays::JudgeTwo(NodeId receiver, const CopyTable& table, const FlowSamples& samples,
+                          Time now) {
+  const double rate = samples.RateOf(receiver, table).most;
+  if (passing_ || table.forest() || table.group_count() > 1 || rate == 0) return;
+  const Feed* feed = FeedOf(table.Find(receiver), table);
+  const Copy* source = feed == nullptr ? nullptr : table.Find(feed->source);
+  if (source == nullptr || !source->complete || source->flow().serving.size() != 2) return;
+  const std::uint64_t left = table.layout().block_count() - table.Find(receiver)->progress();
+  if (Bytes(left, table) < kWorthwhileSeconds * rate) return;
+  std::array<NodeId, 2> two{};
+  std::ranges::transform(source->flow().serving, two.begin(), [&](GrantId grant) {
+    const OpenGrant& open = table.grants().at(grant);
+    return open.leaf ? kNoNode : open.receiver;
+  });
+  if (std::ranges::find(two, kNoNode) != two.end()) return;
+  const auto [less, more] = std::minmax(samples.RateOf(two[0], table).most,  // alike
+                                        samples.RateOf(two[1], table).most);
+  if (more > kBetter * less) return;
+  if (table.Find(two[0])->progress() < table.Find(two[1])->progress()) std::swap(two[0], two[1]);
+  suspect_ = kNoNode;
+  passing_ = {.slow = two[0],
+              .faster = two[1],
+              .source = feed->source,
+              .former = two[0],
+              .replaced = {},
+              .since = now - kLongest,
+              .before = 0,
+              .from = {},
+              .slow_from = {}};
+}
+
 void SlowRelays::Closed(GrantId grant) {
   if (passing_ && passing_->replaced == grant) passing_->replaced = {};
 }
 
 void SlowRelays::Act(const CopyTable& table, const FlowSamples& samples, NodeTable& nodes,
                      SourceSelector& selector, Time now) {
+  if (!table.forest() && !selector.InALine()) return Stop();
   if (passing_) return Continue(table, samples, nodes, selector, now);
-  if (suspect_ != kNoNode) Begin(table, samples, selector, now);
+  if (suspect_ != kNoNode) Begin(table, samples, nodes, selector, now);
 }
 
-void SlowRelays::Begin(const CopyTable& table, const FlowSamples& samples, SourceSelector& selector,
-                       Time now) {
+void SlowRelays::Begin(const CopyTable& table, const FlowSamples& samples, NodeTable& nodes,
+                       SourceSelector& selector, Time now) {
   const NodeId slow = std::exchange(suspect_, kNoNode);
   // Nobody needs its place: a forest has other holders.
   if (table.forest()) return selector.LeaveHome(slow);
@@ -107,7 +142,9 @@ void SlowRelays::Begin(const CopyTable& table, const FlowSamples& samples, Sourc
               .replaced = replaced,
               .since = now,
               .before = before,
-              .from = {}};
+              .from = {},
+              .slow_from = {}};
+  nodes.NoteTried(source, now);
 }
 
 bool SlowRelays::Goes(const CopyTable& table) const {
@@ -131,27 +168,38 @@ void SlowRelays::Continue(const CopyTable& table, const FlowSamples& samples, No
   const Verdict verdict = Pays(table, samples, now);
   const bool ahead = IsAhead(*faster, *slow, Compared(*FeedOf(slow, table), table));
   if (ahead && (!p.from || verdict == Verdict::kYes)) {
-    if (selector.MoveBehindOthers(p.slow)) passing_.reset();
-    return;
+    if (!selector.MoveBehindOthers(p.slow)) return;
+    nodes.ForgetTried(p.source);
+    return passing_.reset();
   }
-  if (verdict != Verdict::kNo) return;
-  nodes.NoteTried(p.source, now);
+  if (verdict == Verdict::kOpen || (verdict == Verdict::kYes && now - p.since < kLongest)) return;
   if (!selector.MoveIntoLine(ahead ? p.slow : p.faster, ahead ? p.faster : p.slow)) return;
   cleared_[p.slow] = now;
   passing_.reset();
 }
 
+// What came to the slow one before may have been little by a pause, or since its stream was young:
+// later both are compared in the same time.
 SlowRelays::Verdict SlowRelays::Pays(const CopyTable& table, const FlowSamples& samples, Time now) {
   Passing& p = *passing_;
-  const std::optional<FlowSamples::Mark> at = samples.MarkOf(p.faster, table);
-  if (!p.from && at && !p.replaced) {
+  const auto at = samples.MarkOf(p.faster, table);
+  const auto slow_at = samples.MarkOf(p.slow, table);
+  const auto went_back = [](const auto& from, const auto& to) {
+    return from && to && (to->had < from->had || to->told < from->told);
+  };
+  if (went_back(p.from, at) || went_back(p.slow_from, slow_at)) p.from.reset();
+  if (!p.from && at && slow_at && !p.replaced) {
     p.from = at;
-    p.since = now;
+    p.slow_from = slow_at;
   }
   const Duration lasted = p.from && at ? at->told - p.from->told : Duration{0};
   if (lasted < kTrial) return now - p.since < kMayConnect ? Verdict::kOpen : Verdict::kNo;
-  const double rate = Bytes(at->had - p.from->had, table) / ToSeconds(lasted);
-  return rate >= kBetter * p.before ? Verdict::kYes : Verdict::kNo;
+  const auto rate = [&](const FlowSamples::Mark& from, const FlowSamples::Mark& to) {
+    return Bytes(to.had - from.had, table) / ToSeconds(std::max(to.told - from.told, kTrial));
+  };
+  double beside = p.before;
+  if (lasted >= kSameTime && slow_at) beside = std::max(beside, rate(*p.slow_from, *slow_at));
+  return rate(*p.from, *at) >= kBetter * beside ? Verdict::kYes : Verdict::kNo;
 }
 
 }  // namespace hoplite::planner

@@ -4,7 +4,8 @@
 // Decides: who is suspected, and whether passing it was right: a trial, judged by what came to the
 // one that passes, by its own clock. Is told: how far receivers are, as they report it. Must never:
 // suspect a receiver whose source itself waits for bytes, or one that feeds nobody; pass more than one
-// at a time; try a link again that was full lately; give away the place to which one may go back.
+// at a time; try a link again that was full lately; give away the place to which one may go back; let
+// a source serve two for long, also where somebody else began that.
 // A value type.
 //
 //   before   source ──▶ slow ──▶ faster ──▶ … ──▶ last
@@ -33,6 +34,9 @@ class SlowRelays {
   // should be much faster; or (`tries`) if nobody knows what its source can send.
   void Judge(NodeId receiver, double bytes_per_second, bool tries, const CopyTable& table,
              const NodeTable& nodes, Time now);
+  // Its source has the whole object and serves two of a line alike, by a trial that this shard does
+  // not know, or by a loss: one of them is to go behind the other.
+  void JudgeTwo(NodeId receiver, const CopyTable& table, const FlowSamples& samples, Time now);
   // The receiver closed that grant, which had been taken back: its stream brings nothing any more.
   void Closed(GrantId grant);
   // Rates count now (R100): nobody is passed. Who was cleared stays so.
@@ -55,13 +59,15 @@ class SlowRelays {
     NodeId source = kNoNode;
     NodeId former = kNoNode;  // the source of the faster one before
     GrantId replaced;         // its stream from there, until that is closed
-    Time since;               // it began; once the faster one gets bytes, since its first
-    double before = 0;        // bytes per second that came to the slow one alone
-    std::optional<FlowSamples::Mark> from;  // of the faster one: with its first bytes
+    Time since;
+    double before = 0;  // bytes per second that came to the slow one alone
+    // With the first bytes of the faster one; and what the slow one had then.
+    std::optional<FlowSamples::Mark> from;
+    std::optional<FlowSamples::Mark> slow_from;
   };
 
-  void Begin(const CopyTable& table, const FlowSamples& samples, SourceSelector& selector,
-             Time now);
+  void Begin(const CopyTable& table, const FlowSamples& samples, NodeTable& nodes,
+             SourceSelector& selector, Time now);
   void Continue(const CopyTable& table, const FlowSamples& samples, NodeTable& nodes,
                 SourceSelector& selector, Time now);
   // Both are still fed by that source.

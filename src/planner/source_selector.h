@@ -64,6 +64,8 @@ class SourceSelector {
   void Run();
   // The receiver, which is being fed, takes that source instead, which may serve one more for it.
   bool MoveTo(NodeId receiver, NodeId source);
+  // Holders serve one receiver each.
+  bool InALine() const { return turns_.front().in_a_line; }
   // It takes a place in the line that begins at `first`: between two, or at the end.
   bool MoveIntoLine(NodeId receiver, NodeId first);
   // It takes whichever other source is free.

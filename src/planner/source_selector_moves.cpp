@@ -183,9 +183,9 @@ bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
 
 bool SourceSelector::MoveIntoLine(NodeId receiver, NodeId first) {
   TurnToFirst(receiver);
-  const OpenGrant* open = FirstGrant(receiver);
-  if (open == nullptr) return false;
-  const StripeMask need = open->stripes;
+  const GrantId first_grant = FirstGrantId(receiver);
+  if (!first_grant) return false;
+  const StripeMask need = table_.grants().at(first_grant).stripes;
   NodeId source = first;
   for (std::size_t steps = 0; steps < table_.copies().size(); ++steps) {
     const NodeId behind = FirstBehind(source, table_);
@@ -204,16 +204,19 @@ bool SourceSelector::MayStandBetween(NodeId source, NodeId receiver, NodeId behi
                                      StripeMask need) const {
   if (Eligible(receiver, source, need) != need) return false;
   if (behind == kNoNode) return HasRoom(source, need);
-  const OpenGrant* next = FirstGrant(behind);
-  return next != nullptr && next->stripes == need && HasRoom(receiver, need) &&
+  const GrantId grant = FirstGrantId(behind);
+  if (!grant) return false;
+  const OpenGrant& next = table_.grants().at(grant);
+  return next.source == source && next.stripes == need && HasRoom(receiver, need) &&
          Eligible(behind, receiver, need) == need;
 }
 
 bool SourceSelector::MoveBehindOthers(NodeId receiver) {
   TurnToFirst(receiver);
-  const OpenGrant* open = FirstGrant(receiver);
-  return open != nullptr &&
-         Replace(receiver, FindFree(receiver, open->stripes, units()), MoveReason::kSlow);
+  const GrantId grant = FirstGrantId(receiver);
+  if (!grant) return false;
+  const StripeMask need = table_.grants().at(grant).stripes;
+  return Replace(receiver, FindFree(receiver, need, units()), MoveReason::kSlow);
 }
 
 void SourceSelector::LeaveHome(NodeId slow) {

@@ -9,6 +9,7 @@
 namespace hoplite::sim {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -136,6 +137,27 @@ TEST(Broadcast, EqualRelaysKeepTheirPlaces) {
   EXPECT_LT(report.rounds.at(0).stretch, 1.05);
   EXPECT_EQ(report.rounds.at(1).trials, 0u);
   EXPECT_LT(report.rounds.at(1).stretch, 1.01);
+}
+
+// The shard that began it is gone, or has lost a word of it: of two that share their source one goes
+// behind the other all the same. Nor do streams that grow for long share it to the end.
+TEST(Broadcast, ATrialEndsWhateverItsShardForgets) {
+  const Options line{.nodes = 3,
+                     .size_bytes = 256_MiB,
+                     .bytes_per_second = 12'500'000,
+                     .latency = microseconds(100),
+                     .apart = milliseconds(100)};
+  Options restart = line;
+  restart.seed = 113;
+  restart.restarts = 1;
+  EXPECT_LT(Played(restart).stretch, 1.1);
+  Options breaks = line;
+  breaks.seed = 103;
+  breaks.session_breaks = 1;
+  EXPECT_LT(Played(breaks).stretch, 1.1);
+  Options grows = line;
+  grows.noise.begins = seconds(2);
+  EXPECT_LT(Played(grows).stretch, 1.3);
 }
 
 TEST(Broadcast, ADeathInTheMiddleOfALineCostsLittle) {

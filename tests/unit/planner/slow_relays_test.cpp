@@ -21,25 +21,29 @@ class TrialOfALink : public Scenario {
     for (const char* node : {"S", "R1", "R2", "R3"}) JoinAt(node, "", told);
     Put("S").Get("R1").Get("R2").Ignore();
   }
+  void Has(const std::string& node, std::uint64_t more) {
+    has_[node] += more;
+    Say(node, protocol::Progress{.object = object_,
+                                 .version = VersionAt(node),
+                                 .marks = Marks(Blocks(has_[node])),
+                                 .at = now_});
+  }
   // In so many steps of 50 ms.
-  void Flow(const std::string& node, int steps, std::uint64_t bytes_of_a_step) {
+  void Flow(int steps, std::uint64_t r1_of_a_step, std::uint64_t r2_of_a_step) {
     for (int i = 0; i < steps; ++i) {
       After(milliseconds(50));
-      has_[node] += bytes_of_a_step;
-      Say(node, protocol::Progress{.object = object_,
-                                   .version = VersionAt(node),
-                                   .marks = Marks(Blocks(has_[node])),
-                                   .at = now_});
+      Has("R1", r1_of_a_step);
+      if (r2_of_a_step > 0) Has("R2", r2_of_a_step);
     }
   }
-  void LineFlows() { Flow("R1", 7, 512_KiB); }
+  void LineFlows() { Flow(7, 512_KiB, 0); }
   // R2 leaves R1, and begins to get bytes from S.
   void R2Begins() {
     Expect("R2 <- S moved");
     EXPECT_EQ(why_, MoveReason::kTrial);
     Say("R2",
         GrantClosed{object_, VersionAt("R2"), first_, Outcome::kFailed, Failure::kNone, Marks(0)});
-    Flow("R2", 2, 0);
+    Flow(2, 512_KiB, 16_KiB);
   }
   std::uint32_t Blocks(std::uint64_t bytes) const {
     return static_cast<std::uint32_t>(bytes / layout_.block_bytes);
@@ -54,7 +58,7 @@ TEST_F(TrialOfALink, WhoGetsNoMoreGoesBack) {
   first_ = NewestGrant("R2");
   LineFlows();
   R2Begins();
-  Flow("R2", 5, 256_KiB);  // half of what came to R1 alone
+  Flow(5, 256_KiB, 256_KiB);  // each half of what came to R1 alone
   Expect("R2 <- R1 moved");
 }
 
@@ -63,8 +67,18 @@ TEST_F(TrialOfALink, WhoGetsMoreStaysAndTheSlowOneGoesBehind) {
   first_ = NewestGrant("R2");
   LineFlows();
   R2Begins();
-  Flow("R2", 5, 1_MiB);
+  Flow(8, 256_KiB, 1_MiB);
   Expect("R1 <- R2 moved");
+}
+
+// A pause of R1 before the trial makes no stream faster than R1's is now.
+TEST_F(TrialOfALink, WhoGetsAsMuchAsTheOtherGoesBack) {
+  Line();
+  first_ = NewestGrant("R2");
+  LineFlows();
+  R2Begins();
+  Flow(15, 768_KiB, 768_KiB);
+  Expect("R2 <- R1 moved");
 }
 
 // Which it may take again.
@@ -92,7 +106,7 @@ TEST_F(TrialOfALink, ASourceIsNotTriedAgainForTenMinutes) {
   first_ = NewestGrant("R2");
   LineFlows();
   R2Begins();
-  Flow("R2", 5, 256_KiB);
+  Flow(5, 256_KiB, 256_KiB);
   Ignore();
   Delete("S").Ignore();
   Gone("R1").Gone("R2").Gone("S").Ignore();
@@ -115,7 +129,7 @@ TEST_F(TrialOfALink, WhatWasToldIsNotTried) {
 TEST_F(TrialOfALink, WhatIsSoonDoneIsNotWorthIt) {
   layout_ = Layout::For(16_MiB, 1);
   Line();
-  Flow("R1", 7, 512_KiB);
+  LineFlows();
   Expect();
 }
 
@@ -123,7 +137,7 @@ TEST_F(TrialOfALink, WhereOtherObjectsUseTheLinkNobodyTries) {
   joint_ = true;
   Line();
   After(milliseconds(5)).Ignore();  // the first pass (R40)
-  Flow("R1", 30, 512_KiB);
+  Flow(30, 512_KiB, 0);
   Expect();
 }
 
