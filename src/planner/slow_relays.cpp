@@ -95,9 +95,9 @@ void SlowRelays::JudgeTwo(NodeId receiver, const CopyTable& table, const FlowSam
     return open.leaf ? kNoNode : open.receiver;
   });
   if (std::ranges::find(two, kNoNode) != two.end()) return;
-  const auto [less, more] = std::minmax(samples.RateOf(two[0], table).most,  // alike
-                                        samples.RateOf(two[1], table).most);
-  if (more > kBetter * less) return;
+  const double one = samples.RateOf(two[0], table).most;
+  const double other = samples.RateOf(two[1], table).most;
+  if (std::max(one, other) > kBetter * std::min(one, other)) return;  // they are not alike
   if (table.Find(two[0])->progress() < table.Find(two[1])->progress()) std::swap(two[0], two[1]);
   suspect_ = kNoNode;
   passing_ = {.slow = two[0],
