@@ -48,6 +48,18 @@ TEST_F(Unequal, AFastNewcomerGetsTheSourceAndTheSlowOneGoesBehindIt) {
   ExpectNotAmong("R1 <- S moved");
 }
 
+// Two that could take more than it sends are alike to the source (R101).
+TEST_F(Unequal, WhereTheSourceIsTheSlowestNobodyIsSlowerThanAnother) {
+  JoinAt("S", "", kSlow).JoinAt("R1", "", 2 * kSlow).JoinAt("R2", "", kFast);
+  Put("S").Get("R1");
+  After(milliseconds(100));
+  Has("R1", Blocks(1_MiB));
+  After(milliseconds(1));
+  Ignore();
+  Get("R2");
+  ExpectAmong("R2 <- R1");
+}
+
 TEST_F(Unequal, TheSlowOneIsMovedWhenTheFasterOneIsSoonAhead) {
   SlowOneFirst(Blocks(4_MiB));
   Get("R2");
