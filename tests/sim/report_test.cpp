@@ -50,16 +50,17 @@ TEST(Report, JsonHasTheFixedKeysAndQuotesText) {
 }
 
 TEST(Report, SeveralRoundsAreShownOneByOne) {
-  const Round worst{.slowest_get_seconds = 2, .stretch = 1.5, .completed = 3, .moves = 7};
+  const Round worst{
+      .slowest_get_seconds = 2, .stretch = 1.5, .completed = 3, .moves = 7, .trials = 2};
   EXPECT_EQ(ToText({.rounds = {worst}}).find("round 1"), std::string::npos);
   const Report report{.rounds = {{}, worst}};
   EXPECT_NE(ToText(report).find("round 2             2.000000 s; 1.500 x what its own links allow; "
-                                "3 served, 7 moves\n"),
+                                "3 served, 7 moves, 2 of trials\n"),
             std::string::npos)
       << ToText(report);
-  EXPECT_NE(
-      ToJson(report).find(R"({"slowest_get_seconds":2,"stretch":1.5,"completed":3,"moves":7}])"),
-      std::string::npos)
+  EXPECT_NE(ToJson(report).find(
+                R"({"slowest_get_seconds":2,"stretch":1.5,"completed":3,"moves":7,"trials":2}])"),
+            std::string::npos)
       << ToJson(report);
 }
 
