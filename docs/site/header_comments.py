@@ -5,7 +5,7 @@ file's. One that a blank line follows belongs to none, and stays plain. In a com
 ("  not_found  nobody has it") or, if they don't, a line of code. `/* --- TITLE --- */` begins a group of C functions.
 
 The namespace is left out: there is one, and the site would begin every page with it. So are specializations of the
-standard library's templates, which have nothing to say.
+standard library's templates, and overloads that are deleted for some types only, which have nothing to say.
 """
 
 import re
@@ -17,6 +17,7 @@ BEHIND = re.compile(r"(?P<code> *(?:[^ #}/]|#define ).*?\S) +(?:// (?P<text>.*)|
 NAMESPACE = re.compile(r"namespace hoplite \{|\}  // namespace hoplite")
 HEADER = re.compile(r"\b(\w+\.h)\b")
 SPECIALIZATION = re.compile(r"^template <>\nstruct std::.*?^\};\n", re.DOTALL | re.MULTILINE)
+DELETED = re.compile(r"^(?: +//.*\n)? +\S.*\n +requires .*\n +?= delete;\n", re.MULTILINE)
 TITLE = re.compile(r"--- (.*?) ---")
 
 
@@ -107,7 +108,7 @@ def take_block(lines, start):
 
 
 def filtered(text):
-    marking, lines, number = Marking(), SPECIALIZATION.sub("", text).splitlines(), 0
+    marking, lines, number = Marking(), DELETED.sub("", SPECIALIZATION.sub("", text)).splitlines(), 0
     while number < len(lines):
         if block := take_block(lines, number):
             indent, comment_lines, number = block

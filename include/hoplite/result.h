@@ -77,6 +77,8 @@ concept ValueOf = !AnyResult<U> && !Failure<U> && std::constructible_from<T, U> 
 // What gives views (spans, texts, pointers) that end with it says so.
 template <typename T>
 concept EndsItsViews = requires { typename T::EndsItsViews; };
+template <typename T>
+concept OutlivesItsViews = !EndsItsViews<T>;
 
 }  // namespace detail
 
@@ -183,10 +185,12 @@ class [[nodiscard]] Result {
   T* operator->() & { return std::get_if<0>(&state_); }
   const T* operator->() const& { return std::get_if<0>(&state_); }
   T* operator->() &&
-      requires(!detail::EndsItsViews<T>) {
-        return std::get_if<0>(&state_);
-      } const T* operator-> () const&&
-        requires(!detail::EndsItsViews<T>)
+    requires detail::OutlivesItsViews<T>
+  {
+    return std::get_if<0>(&state_);
+  }
+  const T* operator->() const&&
+    requires detail::OutlivesItsViews<T>
   {
     return std::get_if<0>(&state_);
   }
