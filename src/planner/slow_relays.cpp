@@ -22,8 +22,8 @@ constexpr Duration kLongest = std::chrono::seconds(5);
 constexpr Duration kCleared = std::chrono::seconds(5);
 // Passing costs a moment: what is left must take longer; much longer, if nothing speaks for it.
 constexpr double kWorthwhileSeconds = 1;
-constexpr int kTrialsLeft = 10;
-constexpr Duration kWholeTrial = std::chrono::milliseconds(200);
+constexpr Duration kWorthATrial = std::chrono::seconds(2);
+constexpr int kMessagesLeft = 30;
 // How far behind a suspect somebody is looked for who is so much faster.
 constexpr int kDeepest = 8;
 constexpr double kFaster = 2;
@@ -57,8 +57,8 @@ bool IsWorthATrial(NodeId relay, double left_seconds, const CopyTable& table,
   const Feed* feed = FeedOf(table.Find(relay), table);
   const Copy* source = feed == nullptr ? nullptr : table.Find(feed->source);
   if (source == nullptr || !source->complete || source->flow().serving.size() != 1) return false;
-  const Duration takes = kWholeTrial + kMessagesUntilSeen * nodes.link().latency;
-  return left_seconds >= kTrialsLeft * ToSeconds(takes) && nodes.MayBeTried(feed->source, now);
+  const Duration least = kWorthATrial + kMessagesLeft * nodes.link().latency;
+  return left_seconds >= ToSeconds(least) && nodes.MayBeTried(feed->source, now);
 }
 
 }  // namespace
