@@ -267,17 +267,17 @@ void Transfers::On(NodeId node, const Progress& event) {
   const auto in_all = static_cast<double>(event.bytes_per_second);
   const LinkLearning learning(record->table, *record->samples, record->joint);
   const double carries = learning.Learn(node, in_all, clock_.now(), nodes_);
-  const FlowSamples::Rate rate = record->samples->RateOf(node, record->table);
-  if (options_.rates && !record->joint && !record->reduction) {
+  const bool tries = options_.rates && !record->joint && !record->reduction;
+  if (tries) {
     record->slow_relays.Make().JudgeTwo(node, record->table, *record->samples, clock_.now());
   }
   if (carries == 0) return;
   // Its place may be a newcomer's, which it waits for (R40).
   const bool settled = clock_.now() - record->table.Find(node)->place(0).granted >= kLongestFresh;
   if (record->joint && !settled) return;
-  const bool alone = !record->joint && !record->reduction && carries < kAlike * rate.most;
-  const bool tries = options_.rates && alone;
-  record->slow_relays.Make().Judge(node, carries, tries, record->table, nodes_, clock_.now());
+  const bool alone = carries < kAlike * record->samples->RateOf(node, record->table).most;
+  record->slow_relays.Make().Judge(node, carries, tries && alone, record->table, nodes_,
+                                   clock_.now());
 }
 
 }  // namespace hoplite::planner

@@ -38,74 +38,58 @@ class TrialOfALink : public Scenario {
   }
   void LineFlows() { Flow(7, 512_KiB, 0); }
   // R2 leaves R1, and begins to get bytes from S.
-  void R2Begins() {
+  void BeginTrial() {
+    Line();
+    const GrantId first = NewestGrant("R2");
+    LineFlows();
     Expect("R2 <- S moved");
     EXPECT_EQ(why_, MoveReason::kTrial);
     Say("R2",
-        GrantClosed{object_, VersionAt("R2"), first_, Outcome::kFailed, Failure::kNone, Marks(0)});
+        GrantClosed{object_, VersionAt("R2"), first, Outcome::kFailed, Failure::kNone, Marks(0)});
     Flow(2, 512_KiB, 16_KiB);
   }
   std::uint32_t Blocks(std::uint64_t bytes) const {
     return static_cast<std::uint32_t>(bytes / layout_.block_bytes);
   }
 
-  GrantId first_;
   std::map<std::string, std::uint64_t> has_;
 };
 
 TEST_F(TrialOfALink, WhoGetsNoMoreGoesBack) {
-  Line();
-  first_ = NewestGrant("R2");
-  LineFlows();
-  R2Begins();
+  BeginTrial();
   Flow(5, 256_KiB, 256_KiB);  // each half of what came to R1 alone
   Expect("R2 <- R1 moved");
 }
 
 TEST_F(TrialOfALink, WhoGetsMoreStaysAndTheSlowOneGoesBehind) {
-  Line();
-  first_ = NewestGrant("R2");
-  LineFlows();
-  R2Begins();
+  BeginTrial();
   Flow(8, 256_KiB, 1_MiB);
   Expect("R1 <- R2 moved");
 }
 
 // A pause of R1 before the trial makes no stream faster than R1's is now.
 TEST_F(TrialOfALink, WhoGetsAsMuchAsTheOtherGoesBack) {
-  Line();
-  first_ = NewestGrant("R2");
-  LineFlows();
-  R2Begins();
+  BeginTrial();
   Flow(15, 768_KiB, 768_KiB);
   Expect("R2 <- R1 moved");
 }
 
 // Which it may take again.
 TEST_F(TrialOfALink, NobodyElseGetsThePlaceMeanwhile) {
-  Line();
-  first_ = NewestGrant("R2");
-  LineFlows();
-  R2Begins();
+  BeginTrial();
   Get("R3");
   Expect("R3: located v1", "R3 <- R2");
 }
 
 TEST_F(TrialOfALink, ThePlaceIsFreeOnceTheTrialIsOver) {
-  Line();
-  first_ = NewestGrant("R2");
-  LineFlows();
-  R2Begins();
+  BeginTrial();
   Get("R3").Ignore();
   Lose("R2");
   Expect("R3 <- R1 moved");
 }
 
 TEST_F(TrialOfALink, ASourceIsNotTriedAgainForTenMinutes) {
-  Line();
-  first_ = NewestGrant("R2");
-  LineFlows();
-  R2Begins();
+  BeginTrial();
   Flow(5, 256_KiB, 256_KiB);
   Ignore();
   Delete("S").Ignore();
