@@ -366,6 +366,9 @@ class ObjectInfo:
     def version(self) -> str:
         """Which attempt to create it, "incarnation.sequence"; empty: none yet."""
     @property
+    def dtype(self) -> str | None:
+        """Of its elements, as ``Client.put`` noted it, like "float32"; None: it noted none."""
+    @property
     def in_directory(self) -> bool:
         """Whether it is so small that the directory itself holds the bytes."""
     @property

@@ -62,6 +62,10 @@ void BindObjects(nb::module_& module) {
       .def_ro("id", &ObjectInfo::id)
       .def_ro("size_bytes", &ObjectInfo::size_bytes)
       .def_ro("version", &ObjectInfo::version)
+      .def_prop_ro("dtype",
+                   [](const ObjectInfo& info) {
+                     return info.dtype ? std::optional(Name(*info.dtype)) : std::nullopt;
+                   })
       .def_ro("in_directory", &ObjectInfo::in_directory)
       .def_ro("holders", &ObjectInfo::holders)
       .def_ro("transfers", &ObjectInfo::transfers)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import hoplite
+import numpy as np
 import pytest
 from hoplite._process import Process
 
@@ -105,7 +106,7 @@ def test_status_names_the_nodes(admin: Any, node: hoplite.Client) -> None:
 
 
 def test_info_of_many_is_in_their_order(admin: Any, node: hoplite.Client) -> None:
-    small, large = node.put(b"small"), node.put(bytes(100_000))
+    small, large = node.put(b"small"), node.put(np.zeros(25_000, np.float32))
     failed, gone, absent = (hoplite.ObjectId.random() for _ in range(3))
     node.fail(failed, "no memory on that host")
     node.put(b"soon deleted", id=gone)
@@ -123,6 +124,8 @@ def test_info_of_many_is_in_their_order(admin: Any, node: hoplite.Client) -> Non
     ]
     assert objects[0].in_directory
     assert not objects[1].in_directory
+    assert [one.dtype for one in objects] == ["", "float32", "", "", ""]
+    assert (node.info(small).dtype, node.info(large).dtype) == (None, "float32")
     assert [holder.node for holder in objects[1].holders] == ["n1"]
     assert objects[2].failure.code == "failed"
     assert "no memory on that host" in objects[2].failure.message

@@ -63,6 +63,8 @@ v1::Object ToProto(const Known& known) {
   // A failed object has its error there.
   if (!known.why) {
     message.set_metadata(std::string(protocol::UsersPart(view.metadata)));
+    const auto dtype = protocol::ElementsIn(view.metadata);
+    if (dtype) message.set_dtype(std::string(Name(*dtype)));
   }
   message.set_in_directory(view.inlined);
   for (const auto& holder : view.holders) {

@@ -123,6 +123,7 @@ void AddUp(CLI::App& app, Action& chosen) {
                    "the folder of `hoplite certs`: its certificates for the members")
       ->type_name("DIR")
       ->excludes(secret);
+  AddReadableSecrets(*command, options->cluster.readable_secrets);
   AddJson(*command, options->json);
   command->callback([&chosen, options] { chosen = [options] { return RunUp(*options); }; });
 }

@@ -162,7 +162,11 @@ void AddSecurity(CLI::App& app, SecurityConfig& target) {
                "this member's certificate; `hoplite certs` makes all");
   AddFileOfTls(app, "--tls-key", target.tls_key, "its private key");
   AddSecretFile(app, target.secret_file);
-  app.add_flag("--readable-secrets", target.readable_secrets,
+  AddReadableSecrets(app, target.readable_secrets);
+}
+
+void AddReadableSecrets(CLI::App& app, bool& target) {
+  app.add_flag("--readable-secrets", target,
                "the key or the secret may be readable by others on this host, as a mounted "
                "Kubernetes Secret is");
 }

@@ -56,6 +56,8 @@ CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
 void AddSecurity(CLI::App& app, SecurityConfig& target);
 // The secret alone.
 CLI::Option* AddSecretFile(CLI::App& app, std::string& target);
+// --readable-secrets
+void AddReadableSecrets(CLI::App& app, bool& target);
 // Certificates, the secret, and --insecure of a member.
 void AddMemberSecurity(CLI::App& app, SecurityConfig& target);
 

@@ -310,6 +310,7 @@ Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
                    {"size", object.size_bytes},
                    {"version", object.version},
                    {"metadata", Hex(object.metadata)},
+                   {"dtype", object.dtype ? Json(Name(*object.dtype)) : Json()},
                    {"failure", object.failure ? Json(object.failure->ToString()) : Json()},
                    {"in_directory", object.in_directory},
                    {"ever_owned", object.ever_owned},
@@ -375,9 +376,10 @@ std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
     return RegisterText(*object.as_register);
   }
   std::string text = fmt::format(
-      "id        {}\nsize      {}\nversion   {}\nmetadata  {}\nheld by   {}\n"
+      "id        {}\nsize      {}\ndtype     {}\nversion   {}\nmetadata  {}\nheld by   {}\n"
       "owned     {}\n",
-      object.id.ToHex(), SizeText(object), object.version.empty() ? "none yet" : object.version,
+      object.id.ToHex(), SizeText(object), object.dtype ? Name(*object.dtype) : "not noted",
+      object.version.empty() ? "none yet" : object.version,
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
       OwnersText(object));
   if (object.failure) text += FailureText(*object.failure) + '\n';

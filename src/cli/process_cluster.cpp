@@ -94,6 +94,7 @@ Result<ChildProcess> ProcessCluster::StartMember(std::vector<std::string> argume
   };
   if (!options.cluster.empty()) add({"--cluster", options.cluster});
   if (!options.secret_file.empty()) add({"--secret-file", options.secret_file});
+  if (options.readable_secrets) add({"--readable-secrets"});
   if (!options.certs.empty()) {
     add(CertificatesOf(options.certs, index == 0 ? "directory" : "node"));
   }

@@ -23,6 +23,7 @@ struct ProcessClusterOptions {
   std::string cluster = {};                 // its name
   std::string secret_file = {};             // of all members; empty: they have none
   std::string certs = {};                   // the folder that `hoplite certs` made, instead
+  bool readable_secrets = false;            // as in SecurityConfig
   std::string admin = {};                   // where programs ask the directory; empty: nowhere
   std::string web = {};                     // where the directory serves its page; empty: nowhere
   // HOST:PORT where Prometheus scrapes the directory; the nodes have the ports after it. With port 0

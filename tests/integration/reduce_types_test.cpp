@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -183,6 +184,13 @@ TEST_P(NotedDType, MayNotBeContradictedAndBytesNeedOne) {
   const ObjectId bytes = Put(1, std::uint8_t{1});
   EXPECT_THAT(Complaint({.sources = {bytes}}), HasSubstr("give the reduction one"));
   EXPECT_EQ(Complaint({.sources = {bytes}, .dtype = DType::kUint8}), "");
+}
+
+TEST_P(NotedDType, IsInTheObjectsPicture) {
+  const ObjectId doubles = Put(0, 1.0);
+  const ObjectId bytes = Put(1, std::uint8_t{1});
+  EXPECT_EQ(cluster_.client(1).Info(doubles)->dtype, DType::kFloat64);
+  EXPECT_EQ(cluster_.client(0).Info(bytes)->dtype, std::nullopt);
 }
 
 TEST_P(NotedDType, LeavesRoomForAsMuchMetadata) {

@@ -79,6 +79,8 @@ void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message
     FillError(*failure, *message.mutable_failure());
   } else {
     message.set_metadata(std::string(protocol::UsersPart(view.metadata)));
+    const auto dtype = protocol::ElementsIn(view.metadata);
+    if (dtype) message.set_dtype(static_cast<std::uint32_t>(*dtype));
   }
   message.set_in_directory(view.inlined);
   for (const auto& holder : view.holders) {

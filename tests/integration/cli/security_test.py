@@ -256,6 +256,17 @@ class Doors(cluster.CommandTest):
             address = daemon.ready["address"]
             wait_until(lambda: b"1 node" in run("status", "--directory", address, *secret).stdout, "the node joins")
 
+    def test_a_cluster_of_one_machine_takes_a_secret_that_others_may_read_only_when_told(self):
+        with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
+            secret = pathlib.Path(folder, "secret")
+            secret.write_text("a secret of sixteen bytes")
+            secret.chmod(0o444)
+            begin = ["up", "--nodes", "1", "--memory", "16MiB", "--secret-file", str(secret)]
+            self.assertIn("--readable-secrets", run(*begin).stderr)
+            up = Daemon(*begin, "--readable-secrets")
+            self.addCleanup(up.end)
+            self.assertEqual(up.ready["event"], "ready")
+
     def test_a_cluster_of_one_machine_may_have_certificates(self):
         with tempfile.TemporaryDirectory(prefix="hoplite-test-") as folder:
             self.succeed("certs", f"{folder}/tls", "--cluster", "blue")

@@ -78,6 +78,15 @@ TEST(Output, InfoSaysWhoWaitsAndWhy) {
   EXPECT_NE(ToText(TwoNodes().objects[0]).find("n3: every holder is busy"), std::string::npos);
 }
 
+TEST(Output, InfoSaysOfWhatDTypeItIs) {
+  ObjectInfo object = TwoNodes().objects[0];
+  EXPECT_EQ(ToJson(object)["dtype"], nullptr);
+  EXPECT_NE(ToText(object).find("dtype     not noted\n"), std::string::npos);
+  object.dtype = DType::kFloat32;
+  EXPECT_EQ(ToJson(object)["dtype"], "float32");
+  EXPECT_NE(ToText(object).find("dtype     float32\n"), std::string::npos);
+}
+
 TEST(Output, InfoSaysHowItIsReduced) {
   ObjectInfo object = TwoNodes().objects[0];
   EXPECT_NE(ToText(object).find("reduced in this tree\n    1 n1  1 source, 25 %\n"),
