@@ -38,7 +38,8 @@ class Case:
     rates: tuple
     size: int = 16 * MIB
     apart: float = 0.02  # seconds from one question to the next
-    between: int = 0  # the rate out of each of two sites, where hosts stand in turn; 0: one site
+    between: int = 0  # the rate out of each site, where hosts stand in turn; 0: one site
+    sites: int = 2  # then; other numbers are simulated only
     apart_ms: int = 0  # milliseconds from one site to the other and back; measured only
     falls: tuple = ()  # a host, when, and the rate of its link from then on
     dies: tuple = ()  # a host, and when; simulated only
@@ -110,6 +111,9 @@ FAR += [Case("two sites of 4, 60 ms there and back: broadcast", SITES, between=1
         Case("two sites of 4, 60 ms there and back: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, apart_ms=60,
              job="allgather")]
 SIMULATED = [*REAL,
+             Case("two sites of 4 and a way of 400, 5 ms apart", SITES, apart=0.005, between=400),
+             Case("four sites of 2, 400 within, 100 out of each, at once", SITES, apart=0.0, between=100, sites=4),
+             Case("the same, 5 ms apart", SITES, apart=0.005, between=100, sites=4),
              Case("two sites, the one that crosses dies after 0.5 s", SITES, apart=0.005, between=100, dies=(1, 0.5)),
              Case("two sites, the first one to cross has 50", (400, 50, *SITES[2:]), apart=0.005, between=100)]
 
@@ -127,7 +131,7 @@ def simulate(program, case, seed):
         command.append("--everyone-reads")
     command += [word for rate in case.rates for word in ("--rate", f"{rate}mbit")]
     if case.between:
-        command += ["--sites", 2, "--between", f"{case.between}mbit"]
+        command += ["--sites", case.sites, "--between", f"{case.between}mbit"]
     if case.falls:
         command += ["--change-rate", "{}@{}s={}mbit".format(*case.falls)]
     if case.dies:

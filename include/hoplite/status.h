@@ -66,7 +66,7 @@ struct ObjectInfo {
   std::uint64_t size_bytes = 0;  // of all of it; 0 if it is not known
   std::string version;   // which attempt to create it, "incarnation.sequence"; empty: none yet
   std::string metadata;  // what its creator gave with it, at most 4 KiB
-  std::optional<DType> dtype = {};  // of its elements (PutOptions::dtype); none: not noted
+  std::optional<DType> dtype = {};    // of its elements (PutOptions::dtype); none: not noted
   std::optional<Error> failure = {};  // in place of its bytes (Client::Fail); none: it did not fail
   bool in_directory = false;          // small: the directory itself holds the bytes
   std::vector<HolderInfo> holders;    // the nodes that have it, or a part

@@ -43,7 +43,8 @@ ObjectInfo ToObjectInfo(const v1::local::ObjectInfo& message) {
   info.size_bytes = message.size();
   info.version = message.version();
   info.metadata = message.metadata();
-  if (const auto dtype = static_cast<DType>(message.dtype()); SizeOf(dtype) != 0) info.dtype = dtype;
+  if (const auto dtype = static_cast<DType>(message.dtype()); SizeOf(dtype) != 0)
+    info.dtype = dtype;
   if (message.has_failure()) {
     info.failure =
         Error(static_cast<ErrorCode>(message.failure().code()), message.failure().message());

@@ -227,8 +227,10 @@ double NodeTable::SlowestWay() const {
 }
 
 double NodeTable::RateOfWay(const std::string& from, const std::string& to) const {
-  const auto way = ways_.find({from, to});
-  return way == ways_.end() ? 0 : way->second;
+  if (const auto way = ways_.find({from, to}); way != ways_.end()) return way->second;
+  double most = 0;
+  for (const auto& [way, rate] : ways_) most = way.first == from ? std::max(most, rate) : most;
+  return most;
 }
 
 double NodeTable::ExpectedToCarry(NodeId node, NodeId other) const {

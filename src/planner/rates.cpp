@@ -128,11 +128,12 @@ std::size_t Rates::IndexOf(NodeId node) const {
 
 double Rates::Node::passes() const { return needs_source ? comes : kNoLimit; }
 
-// Its link goes to its receivers one by one: the faster ones first. A stream that was not measured yet
+// Its link goes to its receivers one by one: those at home first, then the faster ones. A stream that was not measured yet
 // may take all that is left.
 void Rates::Share(Node& holder, const FlowSamples& samples) {
-  std::ranges::sort(holder.serves, {},
-                    [](const Node* node) { return std::pair(node->turn(), node->id); });
+  std::ranges::sort(holder.serves, {}, [&](const Node* node) {
+    return std::tuple(node->site != holder.site, node->turn(), node->id);
+  });
   double left = holder.sends;
   for (Node* receiver : holder.serves) {
     receiver->hops = holder.hops + 1;
@@ -153,11 +154,12 @@ void Rates::Share(Node& holder, const FlowSamples& samples) {
   }
 }
 
-double Rates::Spare(const Node& holder, double carries, const Node& receiver) {
+double Rates::Spare(const Node& holder, double carries, const Node& receiver) const {
   double spare = carries;
   const double fast = std::min(receiver.told, carries);
   for (const Node* served : holder.serves) {
-    if (served != &receiver && !IsSlower(*served, fast)) spare -= served->takes;
+    if (served == &receiver || IsSlower(*served, fast)) continue;
+    if (!GivesWay(*served, receiver)) spare -= served->takes;
   }
   return std::max(spare, 0.0);
 }
@@ -226,13 +228,26 @@ bool Rates::Pays(const Node& receiver, double then) const {
   return saves > kSaves + ToSeconds(move_);
 }
 
+// Where two share a link from the beginning nobody is shown more. A narrow way leaves enough.
+bool Rates::TakesMuch(const Node& receiver, const Node& source) const {
+  const double way = std::min(receiver.wants, ways_[source.site][receiver.site]);
+  return Or(way, receiver.seen) >= kMuch * source.sends;
+}
+
+bool Rates::GivesWay(const Node& served, const Node& receiver) const {
+  const Node& source = *served.source;
+  if (served.site == source.site || receiver.site != source.site) return false;
+  const std::uint64_t missing = Missing(receiver.id);
+  const std::uint64_t lead = missing - std::min(missing, Missing(served.id));
+  return TakesMuch(served, source) && static_cast<double>(lead) <= kCatchUpSeconds * source.sends;
+}
+
 bool Rates::HoldsUp(const Node& receiver, const Node& other) const {
   if (&other == &receiver) return false;
   const Node& source = *receiver.source;
   if (receiver.site != source.site) {
-    // Where two share a link from the beginning nobody is shown more. A narrow way leaves enough.
-    const bool much = receiver.seen >= kMuch * source.sends;
-    return other.site == source.site && much && Given(source) >= kAll * source.sends;
+    const bool first = other.site == source.site || !IsSlower(other, receiver.told);
+    return first && TakesMuch(receiver, source) && Given(source) >= kAll * source.sends;
   }
   return receiver.slow && kAlike * receiver.wants <= other.wants &&
          other.comes < kSatisfied * other.wants;
@@ -251,25 +266,26 @@ std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
   for (const Node& node : nodes_) {
     // They have what it leaves them.
     const double then = std::min(node.wants, node.passes() + receiver.takes);
-    const bool fits = !node.slow && node.needs_source && node.site == source->site && then >= gets;
+    const bool fits = !node.slow && node.needs_source && then >= gets;
     if (fits && !table_.Find(node.id)->leaf && IsBehind(node, *source) && &node != &receiver &&
         !IsBehind(node, receiver)) {
       behind.push_back(&node);
     }
   }
-  std::ranges::sort(behind, {}, [](const Node* node) {
-    return std::tuple(node->serves.size(), node->hops, node->id);
+  std::ranges::sort(behind, {}, [&](const Node* node) {
+    return std::tuple(node->serves.size(), node->site != source->site, node->hops, node->id);
   });
   std::vector<NodeId> ids;
   for (const Node* node : behind) ids.push_back(node->id);
   return ids;
 }
 
-// What the receiver takes is the holder's as soon as it leaves a source that both have.
+// What the receiver takes is the holder's as soon as it leaves the source of both.
 bool Rates::CatchesUp(NodeId holder_id, std::uint64_t bytes, NodeId receiver_id) const {
   const Node& holder = of(holder_id);
   const Node& receiver = of(receiver_id);
-  const bool beside = holder.source != nullptr && holder.source == receiver.source;
+  const bool beside = receiver.source != nullptr && IsBehind(holder, *receiver.source) &&
+                      !IsBehind(holder, receiver);
   const double comes = holder.comes + (beside ? receiver.takes : 0);
   return static_cast<double>(bytes) <= kCatchUpSeconds * std::min(comes, holder.wants);
 }
@@ -307,6 +323,14 @@ void Rates::Serve(NodeId holder_id, NodeId receiver_id) {
   receiver.hops = holder.hops + 1;
   holder.serves.push_back(&receiver);
   NoteReach(receiver);
+  // Those behind it get more now, and need no move of their own.
+  std::vector<Node*> reached{&receiver};
+  for (std::size_t i = 0; i < std::min(reached.size(), nodes_.size()); ++i) {
+    for (Node* behind : reached[i]->serves) {
+      behind->comes = std::max(behind->comes, Expected(*reached[i], reached[i]->gives(), *behind));
+      reached.push_back(behind);
+    }
+  }
 }
 
 }  // namespace hoplite::planner

@@ -84,7 +84,7 @@ class Rates {
   bool IsFedWithin(NodeId receiver, const std::function<bool(NodeId)>& reaches) const;
   // Somebody of its site needs no source.
   bool IsAtHome(NodeId receiver) const { return at_home_[of(receiver).site]; }
-  bool SameSite(NodeId one, NodeId other) const { return of(one).site == of(other).site; }
+  std::uint32_t SiteOf(NodeId node) const { return of(node).site; }
   // The holder serves the receiver from now on.
   void Serve(NodeId holder, NodeId receiver);
 
@@ -116,13 +116,17 @@ class Rates {
   const Node& of(NodeId node) const { return nodes_[IndexOf(node)]; }
   Node& of(NodeId node) { return nodes_[IndexOf(node)]; }
   void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest, Time now);
+  // What crosses from the source to it.
+  bool TakesMuch(const Node& receiver, const Node& source) const;
+  // It crosses, and leaves its source's link to the receiver at home, which is to catch up with it.
+  bool GivesWay(const Node& served, const Node& receiver) const;
   bool HoldsUp(const Node& receiver, const Node& other) const;
   // It gets what the receiver gets, perhaps through others.
   bool IsBehind(const Node& node, const Node& receiver) const;
   void Share(Node& holder, const FlowSamples& samples);
   // What a link that carries so much has left for this receiver: those that are slower by what both
-  // told are left out, unless the link itself is the slowest (R101).
-  static double Spare(const Node& holder, double carries, const Node& receiver);
+  // told are left out, unless the link itself is the slowest (R101); those that cross, at home (R105).
+  double Spare(const Node& holder, double carries, const Node& receiver) const;
   static double Given(const Node& holder);
   static bool IsSlower(const Node& one, double than) {
     return one.told > 0 && kSlower * one.told <= than;

@@ -1,17 +1,28 @@
 // Where links or sites differ: each receiver goes to the holder that gives it most, and moves when
 // another one gives it much more.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <tuple>
 
 #include "planner/dependents.h"
 #include "planner/source_selector.h"
 
 namespace hoplite::planner {
+
+// Site by site, from that of a holder on: a line enters each site once.
 std::vector<NodeId> SourceSelector::FasterFirst() const {
   std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
+  std::map<std::uint32_t, double> first;  // of each site, the turn of its fastest
+  for (const ParkedKey& key : keys) {
+    double& turn = first.try_emplace(rates_->SiteOf(key.node), 0.0).first->second;
+    turn = std::min(turn, rates_->Turn(key.node));
+  }
   std::ranges::sort(keys, {}, [&](const ParkedKey& key) {
-    return std::tuple(key.waits, !rates_->IsAtHome(key.node), rates_->Turn(key.node), key);
+    const std::uint32_t site = rates_->SiteOf(key.node);
+    return std::tuple(key.waits, !rates_->IsAtHome(key.node), first[site], site,
+                      rates_->Turn(key.node), key);
   });
   std::vector<NodeId> receivers;
   for (const ParkedKey& key : keys) receivers.push_back(key.node);
@@ -94,7 +105,8 @@ void SourceSelector::ImproveOne(NodeId receiver) {
   Trials& trials = rules_.unequal->samples.trials;
   if (trials.IsTried(receiver, FirstGrantId(receiver))) return EndTrial(receiver, *open);
   if (!trials.Keeps(receiver, rules_.now) && GiveWay(receiver, *open)) return;
-  const bool comes_in = !rates_->SameSite(receiver, open->source) && IsFedWithin(receiver);
+  const bool comes_in =
+      rates_->SiteOf(receiver) != rates_->SiteOf(open->source) && IsFedWithin(receiver);
   if (!comes_in && trials.Stays(receiver, rules_.now)) return;
   if (!comes_in && !rates_->MayBeWorthAMove(receiver)) return;
   const std::optional<Choice> better = FindWidest(receiver, open->stripes, !comes_in);

@@ -135,10 +135,26 @@ TEST(UnequalLinks, ALineGoesThroughItsSourcesSiteFirst) {
   options.links.between_per_second = 400 * kMbit;
   options.spread = {};
   EXPECT_LT(Worst(options, kStretch), 1.02);
-  options.spread = milliseconds(2);
-  EXPECT_LT(Worst(options, kStretch), 1.15);
-  options.links.sites = 4;
-  EXPECT_LT(Worst(options, kStretch), 1.4);
+  for (const std::uint32_t sites : {2U, 3U, 4U, 6U}) {
+    options.links.sites = sites;
+    options.spread = {};
+    EXPECT_LT(Worst(options, kStretch), 1.02) << sites;
+    options.spread = milliseconds(2);
+    EXPECT_LT(Worst(options, kStretch), 1.1) << sites;
+    options.spread = milliseconds(40);
+    EXPECT_LT(Worst(options, kStretch), 1.15) << sites;
+  }
+}
+
+// Each site's way out carries one stream, or what two streams get of it is half as much: 2 to 2.7.
+TEST(UnequalLinks, ALineLeavesEachSiteOnce) {
+  Options options = TwoSites(8);
+  options.size_bytes = 32_MiB;
+  options.latency = std::chrono::microseconds(100);
+  for (const std::uint32_t sites : {2U, 3U, 4U, 6U}) {
+    options.links.sites = sites;
+    EXPECT_LT(Worst(options, kStretch), 1.15) << sites;
+  }
 }
 
 // So many receivers would form a forest.
