@@ -22,6 +22,7 @@ class Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module):
         super().exec_module(module)
         module.__version__ = self.version
+        module.DTYPES = ()
 
 
 class Finder(importlib.abc.MetaPathFinder):

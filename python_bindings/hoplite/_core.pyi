@@ -8,6 +8,7 @@ import numpy as np
 from hoplite.errors import HopliteError
 
 __version__: str
+DTYPES: tuple[str, ...]
 
 @final
 class ObjectId:

@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hoplite import _core
 from hoplite.errors import InvalidArgumentError
 
-# The dtypes that a reduction folds. bfloat16 is ml_dtypes'.
-FOLDABLE = frozenset(
-    [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    + ["float16", "bfloat16", "float32", "float64"]
-)
+# The dtypes that a reduction folds. Those that NumPy does not have itself are ml_dtypes'.
+FOLDABLE = frozenset(_core.DTYPES)
+_OF_NUMPY = frozenset(name for name in FOLDABLE if hasattr(np, name))
 
 
 def reducible(dtype: Any) -> str:
@@ -43,7 +42,7 @@ def noted(words: Any) -> str | None:
 # Of these NumPy has one object each, and its arrays are buffers by themselves: words by id().
 _PLAIN = {
     id(kind): sys.intern(kind.name)
-    for kind in map(np.dtype, sorted(FOLDABLE - {"bfloat16"}))
+    for kind in map(np.dtype, sorted(_OF_NUMPY))
     if kind is np.dtype(kind.str)
 }
 
@@ -152,7 +151,7 @@ def _from_fields(fields: tuple[Any, ...]) -> np.dtype[Any]:
 def _named(words: Any) -> np.dtype[Any]:
     if not isinstance(words, str):
         raise ValueError(f"dtype {words!r}")
-    if words != "bfloat16":
+    if words in _OF_NUMPY or words not in FOLDABLE:
         try:
             return np.dtype(words)
         except TypeError:

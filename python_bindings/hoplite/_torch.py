@@ -24,11 +24,8 @@ LEAST, BELOW = (2, 13), (3,)
 # What NumPy does not know by itself: ml_dtypes has the same by the same names.
 FLOAT8 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"
 ALONE = frozenset(["complex32", *FLOAT8])
-# Of plain tensors: those that NumPy has, too, and bfloat16, by the same names; and those.
-DTYPES = ALONE | frozenset(
-    ["bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
-    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-)
+# Of plain tensors: those that are folded, or that NumPy has, too, by the same names; and those.
+DTYPES = ALONE | FOLDABLE | {"bool", "complex64", "complex128"}
 
 # "C", "F", or the dimensions, the one that varies least first.
 Order = str | tuple[int, ...]

@@ -1,13 +1,16 @@
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <hoplite/reduction.h>
 
 #include "arrivals.h"
+#include "base/reduce_types.h"
 #include "bind.h"
 #include "errors.h"
 
@@ -15,7 +18,18 @@ namespace hoplite::python {
 
 namespace nb = nanobind;
 
+namespace {
+
+nb::tuple DTypeNames() {
+  nb::list names;
+  for (const DType dtype : AllDTypes()) names.append(std::string(Name(dtype)));
+  return nb::tuple(names);
+}
+
+}  // namespace
+
 void BindReduction(nb::module_& module) {
+  module.attr("DTYPES") = DTypeNames();
   nb::class_<ReduceOutcome>(module, "ReduceOutcome")
       .def_ro("target", &ReduceOutcome::target)
       .def_ro("used", &ReduceOutcome::used)

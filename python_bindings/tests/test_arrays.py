@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from typing import Any
 
@@ -9,7 +10,7 @@ import hoplite
 import ml_dtypes
 import numpy as np
 import pytest
-from hoplite import Client, _dtypes
+from hoplite import Client, _core, _dtypes
 
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -37,6 +38,25 @@ def test_bfloat16_travels(here: Client, there: Client) -> None:
     got = there.get(here.put(array), timeout=10)
     assert got.dtype == ml_dtypes.bfloat16
     np.testing.assert_array_equal(got, array)
+
+
+@pytest.mark.parametrize("dtype", sorted(_dtypes.FOLDABLE))
+def test_every_foldable_dtype_is_reduced(here: Client, there: Client, dtype: str) -> None:
+    array = np.arange(5).astype(_dtypes.from_words(dtype))
+    total = here.reduce([here.put(array), there.put(array)]).wait(timeout=10).target
+    np.testing.assert_array_equal(there.get(total, timeout=10), array + array)
+
+
+def test_a_dtype_more_of_the_core_is_one_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "DTYPES", (*_core.DTYPES, "float8_e5m2"))
+    spec = importlib.util.find_spec("hoplite._dtypes")
+    assert spec is not None and spec.loader is not None
+    again = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(again)
+    assert again.reducible(ml_dtypes.float8_e5m2) == "float8_e5m2"
+    assert again.noted(again.described(np.dtype(ml_dtypes.float8_e5m2))) == "float8_e5m2"
+    assert again.from_words("float8_e5m2") == ml_dtypes.float8_e5m2
+    assert _dtypes.noted("float8_e5m2") is None
 
 
 def test_without_ml_dtypes_the_error_says_what_to_install(

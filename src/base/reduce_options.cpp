@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "base/reduce_types.h"
+#include "base/try.h"
 
 namespace hoplite {
 namespace {
@@ -18,9 +20,8 @@ std::unexpected<Error> Wrong(std::string message) {
 Result<void> CheckElements(const ReduceOptions& options) {
   if (!options.dtype) {
     if (options.folded_bytes != 0) return Wrong("folded_bytes needs a dtype");
-    // Some type, so that the op itself is looked at.
-    const bool of_floats = Supports(options.op, DType::kFloat32).has_value();
-    return Supports(options.op, of_floats ? DType::kFloat32 : DType::kInt32);
+    TRY(OpNumbered(static_cast<std::uint32_t>(options.op)));
+    return {};
   }
   if (auto supported = Supports(options.op, *options.dtype); !supported) return supported;
   const std::size_t size = SizeOf(*options.dtype);

@@ -1,60 +1,31 @@
+#include "base/reduce_types.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include <hoplite/reduce.h>
+#include "base/reduce_table.h"
+#include "base/try.h"
 
 namespace hoplite {
 namespace {
 
-struct Type {
-  std::string_view name;
-  std::size_t bytes;
-};
+template <typename Enum>
+std::uint32_t Number(Enum value) {
+  return static_cast<std::uint32_t>(value);
+}
 
-// In the order of the enumerators, whose numbers begin at 1.
-constexpr auto kTypes = std::to_array<Type>({{"int8", 1},
-                                             {"int16", 2},
-                                             {"int32", 4},
-                                             {"int64", 8},
-                                             {"uint8", 1},
-                                             {"uint16", 2},
-                                             {"uint32", 4},
-                                             {"uint64", 8},
-                                             {"float16", 2},
-                                             {"bfloat16", 2},
-                                             {"float32", 4},
-                                             {"float64", 8}});
-static_assert(kTypes.size() == static_cast<std::size_t>(DType::kFloat64));
-
-enum class Of : std::uint8_t { kAll, kIntegers, kFloats };
-
-struct Operation {
-  std::string_view name;
-  Of of;
-};
-
-constexpr auto kOperations = std::to_array<Operation>({{"sum", Of::kAll},
-                                                       {"prod", Of::kAll},
-                                                       {"min", Of::kAll},
-                                                       {"max", Of::kAll},
-                                                       {"and", Of::kIntegers},
-                                                       {"or", Of::kIntegers},
-                                                       {"xor", Of::kIntegers},
-                                                       {"mean", Of::kFloats}});
-static_assert(kOperations.size() == static_cast<std::size_t>(Op::kMean));
-
-// The table's row of an enumerator; null for a number that is no enumerator.
-template <typename Row, std::size_t kRows, typename Enum>
-const Row* Find(const std::array<Row, kRows>& rows, Enum value) {
-  const auto number = static_cast<std::size_t>(value);
-  return number >= 1 && number <= kRows ? &rows[number - 1] : nullptr;
+template <typename Enum, typename Row, std::size_t kRows>
+std::vector<Enum> All(const std::array<Row, kRows>& rows) {
+  std::vector<Enum> all;
+  for (const Row& row : rows) all.push_back(row.value);
+  return all;
 }
 
 template <typename Enum, typename Row, std::size_t kRows>
 Result<Enum> Parse(const char* what, const std::array<Row, kRows>& rows, std::string_view name) {
   const auto row = std::ranges::find(rows, name, &Row::name);
-  if (row != rows.end()) return static_cast<Enum>(row - rows.begin() + 1);
+  if (row != rows.end()) return row->value;
   std::string message =
       "'" + std::string(name.substr(0, 64)) + "' is no " + what + "; choose one of ";
   for (const Row& allowed : rows) {
@@ -64,45 +35,64 @@ Result<Enum> Parse(const char* what, const std::array<Row, kRows>& rows, std::st
   return std::unexpected(Error(ErrorCode::kInvalidArgument, message));
 }
 
-Error NoSuch(const char* what, unsigned number) {
-  return {ErrorCode::kInvalidArgument,
-          std::to_string(number) + " is not the number of any " + std::string(what)};
+template <typename Row, std::size_t kRows>
+Result<const Row*> Require(const char* what, const std::array<Row, kRows>& rows,
+                           std::uint32_t number) {
+  if (const Row* row = RowOf(rows, number)) return row;
+  return std::unexpected(
+      Error(ErrorCode::kInvalidArgument,
+            std::to_string(number) + " is not the number of any " + std::string(what)));
 }
 
-bool IsFloat(DType dtype) { return dtype >= DType::kFloat16; }
+Result<const DTypeRow*> RequireDType(std::uint32_t number) {
+  return Require("dtype", kDTypeRows, number);
+}
+
+Result<const OpRow*> RequireOp(std::uint32_t number) { return Require("op", kOpRows, number); }
 
 }  // namespace
 
+std::vector<DType> AllDTypes() { return All<DType>(kDTypeRows); }
+
+std::vector<Op> AllOps() { return All<Op>(kOpRows); }
+
+Result<DType> DTypeNumbered(std::uint32_t number) {
+  return RequireDType(number).transform([](const DTypeRow* type) { return type->value; });
+}
+
+Result<Op> OpNumbered(std::uint32_t number) {
+  return RequireOp(number).transform([](const OpRow* op) { return op->value; });
+}
+
 std::size_t SizeOf(DType dtype) {
-  const Type* type = Find(kTypes, dtype);
+  const DTypeRow* type = RowOf(kDTypeRows, Number(dtype));
   return type != nullptr ? type->bytes : 0;
 }
 
 std::string_view Name(DType dtype) {
-  const Type* type = Find(kTypes, dtype);
+  const DTypeRow* type = RowOf(kDTypeRows, Number(dtype));
   return type != nullptr ? type->name : "unknown";
 }
 
 std::string_view Name(Op op) {
-  const Operation* operation = Find(kOperations, op);
+  const OpRow* operation = RowOf(kOpRows, Number(op));
   return operation != nullptr ? operation->name : "unknown";
 }
 
-Result<DType> ParseDType(std::string_view name) { return Parse<DType>("dtype", kTypes, name); }
+Result<DType> ParseDType(std::string_view name) { return Parse<DType>("dtype", kDTypeRows, name); }
 
-Result<Op> ParseOp(std::string_view name) { return Parse<Op>("op", kOperations, name); }
+Result<Op> ParseOp(std::string_view name) { return Parse<Op>("op", kOpRows, name); }
 
 Result<void> Supports(Op op, DType dtype) {
-  const Operation* operation = Find(kOperations, op);
-  if (operation == nullptr) return std::unexpected(NoSuch("op", static_cast<unsigned>(op)));
-  const Type* type = Find(kTypes, dtype);
-  if (type == nullptr) return std::unexpected(NoSuch("dtype", static_cast<unsigned>(dtype)));
-  const Of other = IsFloat(dtype) ? Of::kIntegers : Of::kFloats;
-  if (operation->of != other) return {};
+  TRY_ASSIGN(const OpRow* operation, RequireOp(Number(op)));
+  TRY_ASSIGN(const DTypeRow* type, RequireDType(Number(dtype)));
+  const bool is_float = type->kind == ElementKind::kFloat;
+  const WorksOn others = is_float ? WorksOn::kIntegers : WorksOn::kFloats;
+  if (operation->works_on != others) return {};
   return std::unexpected(
       Error(ErrorCode::kInvalidArgument, std::string(operation->name) + " works on " +
-                                             (other == Of::kIntegers ? "integers" : "floats") +
-                                             ", not on " + std::string(type->name)));
+                                             (is_float ? "integers" : "floats") + ", not on " +
+                                             std::string(type->name)));
 }
 
 }  // namespace hoplite

@@ -5,14 +5,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <hoplite/client.h>
 
 #include "base/reduce_options.h"
+#include "base/reduce_types.h"
 #include "base/try.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -60,6 +64,12 @@ Json Hex(const std::vector<ObjectId>& ids) {
   return texts;
 }
 
+std::string OpNames() {
+  std::vector<std::string_view> names;
+  for (const Op op : AllOps()) names.push_back(Name(op));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 Result<void> RunReduce(const ReduceArguments& options) {
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
@@ -81,9 +91,7 @@ void AddReduce(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("reduce", "makes one object of several, prints its id");
   const auto options = std::make_shared<ReduceArguments>();
   ReduceOptions& reduce = options->reduce;
-  AddParsed(*command, "--op", reduce.op, ParseOp, "sum, prod, min, max, mean, and, or, xor")
-      ->type_name("OP")
-      ->required();
+  AddParsed(*command, "--op", reduce.op, ParseOp, OpNames())->type_name("OP")->required();
   AddParsed(*command, "--dtype", reduce.dtype, ParseDType,
             "of the elements: float32, int64, bfloat16, ...; default that of the first source")
       ->type_name("DTYPE");

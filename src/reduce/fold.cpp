@@ -1,12 +1,15 @@
 #include "reduce/fold.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "base/check.h"
+#include "base/reduce_table.h"
 
 // This file includes itself once for every instruction set; what is under HWY_ONCE comes last.
 #undef HWY_TARGET_INCLUDE
@@ -119,61 +122,64 @@ Loop OfFloats(Op op) {
       return Run<OrderedFloats<Bits, kInfinity, Minimum>>;
     case Op::kMax:
       return Run<OrderedFloats<Bits, kInfinity, Maximum>>;
-    default:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kXor:
       return nullptr;
-  }
-}
-
-template <class Operator>
-using Float32Kernel = Floats<float, Operator>;
-template <class Operator>
-using Float64Kernel = Floats<double, Operator>;
-
-// The loop for these elements; null where the operation has no meaning for them.
-Loop ChooseLoop(Op op, DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return OfIntegers<std::int8_t>(op);
-    case DType::kInt16:
-      return OfIntegers<std::int16_t>(op);
-    case DType::kInt32:
-      return OfIntegers<std::int32_t>(op);
-    case DType::kInt64:
-      return OfIntegers<std::int64_t>(op);
-    case DType::kUint8:
-      return OfIntegers<std::uint8_t>(op);
-    case DType::kUint16:
-      return OfIntegers<std::uint16_t>(op);
-    case DType::kUint32:
-      return OfIntegers<std::uint32_t>(op);
-    case DType::kUint64:
-      return OfIntegers<std::uint64_t>(op);
-    case DType::kFloat16:
-      return OfFloats<Float16s, std::int16_t, 0x7C00>(op);
-    case DType::kBFloat16:
-      return OfFloats<BFloat16s, std::int16_t, 0x7F80>(op);
-    case DType::kFloat32:
-      return OfFloats<Float32Kernel, std::int32_t, 0x7F800000>(op);
-    case DType::kFloat64:
-      return OfFloats<Float64Kernel, std::int64_t, 0x7FF0000000000000>(op);
   }
   return nullptr;
 }
 
+template <std::size_t kRow>
+Loop LoopOf(Op op) {
+  constexpr DTypeRow kType = kDTypeRows[kRow];
+  using Signed = hwy::SignedFromSize<kType.bytes>;
+  if constexpr (kType.kind == ElementKind::kFloat) {
+    using Kernels = FloatKernels<kType.value>;
+    return OfFloats<Kernels::template Arithmetic, Signed, Signed{InfinityOf(kType)}>(op);
+  } else if constexpr (kType.kind == ElementKind::kSigned) {
+    return OfIntegers<Signed>(op);
+  } else {
+    return OfIntegers<std::make_unsigned_t<Signed>>(op);
+  }
+}
+
+template <std::size_t kRow>
+constexpr Division DivisionOf() {
+  constexpr DTypeRow kType = kDTypeRows[kRow];
+  if constexpr (kType.kind == ElementKind::kFloat) {
+    return RunDivision<typename FloatKernels<kType.value>::Quotient>;
+  } else {
+    return nullptr;
+  }
+}
+
+// What is chosen for one row of the table.
+struct Choices {
+  Loop (*loop)(Op op);
+  Division division;
+};
+
+template <std::size_t... kRows>
+constexpr std::array<Choices, sizeof...(kRows)> ChoicesOf(std::index_sequence<kRows...>) {
+  return {{{LoopOf<kRows>, DivisionOf<kRows>()}...}};
+}
+
+const Choices* ChoicesFor(DType dtype) {
+  static constexpr auto kChoices = ChoicesOf(std::make_index_sequence<kDTypeRows.size()>());
+  return RowOf(kChoices, static_cast<std::uint32_t>(dtype));
+}
+
+// The loop for these elements; null where the operation has no meaning for them.
+Loop ChooseLoop(Op op, DType dtype) {
+  const Choices* choices = ChoicesFor(dtype);
+  return choices != nullptr ? choices->loop(op) : nullptr;
+}
+
 // Null for what is no float.
 Division ChooseDivision(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return RunDivision<Float16Quotients>;
-    case DType::kBFloat16:
-      return RunDivision<PairQuotients<BFloat16Pairs>>;
-    case DType::kFloat32:
-      return RunDivision<Quotients<float>>;
-    case DType::kFloat64:
-      return RunDivision<Quotients<double>>;
-    default:
-      return nullptr;
-  }
+  const Choices* choices = ChoicesFor(dtype);
+  return choices != nullptr ? choices->division : nullptr;
 }
 
 }  // namespace hoplite::reduce::HWY_NAMESPACE

@@ -16,6 +16,8 @@
 
 #include <hwy/highway.h>
 
+#include <hoplite/dtype.h>
+
 // Whether float16 converts with an instruction that rounds to nearest even. Where it does not,
 // Highway's own conversion truncates and knows no infinity.
 #undef HOPLITE_CONVERTS_FLOAT16
@@ -284,6 +286,39 @@ using Float16s = PairFolds<Float16Pairs, Operator>;
 using Float16Quotients = PairQuotients<Float16Pairs>;
 
 #endif
+
+// The kernels of each type of floats: Arithmetic<Operator> of sums and products, and Quotient. The
+// compiler names a type of the table that has none here.
+template <DType kDType>
+struct FloatKernels;
+
+template <>
+struct FloatKernels<DType::kFloat16> {
+  template <class Operator>
+  using Arithmetic = Float16s<Operator>;
+  using Quotient = Float16Quotients;
+};
+
+template <>
+struct FloatKernels<DType::kBFloat16> {
+  template <class Operator>
+  using Arithmetic = BFloat16s<Operator>;
+  using Quotient = PairQuotients<BFloat16Pairs>;
+};
+
+template <>
+struct FloatKernels<DType::kFloat32> {
+  template <class Operator>
+  using Arithmetic = Floats<float, Operator>;
+  using Quotient = Quotients<float>;
+};
+
+template <>
+struct FloatKernels<DType::kFloat64> {
+  template <class Operator>
+  using Arithmetic = Floats<double, Operator>;
+  using Quotient = Quotients<double>;
+};
 
 }  // namespace hoplite::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

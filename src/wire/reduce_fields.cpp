@@ -4,6 +4,7 @@
 
 #include <hoplite/reduce.h>
 
+#include "base/reduce_types.h"
 #include "base/try.h"
 #include "wire/checked_fields.h"
 
@@ -38,13 +39,22 @@ void WriteOrder(const protocol::SlotOrder& order, v1::SlotOrder& to) {
 
 namespace {
 
+// What the field's number stands for.
+template <typename Enum>
+Result<Enum> InField(std::string_view field, const Result<Enum>& numbered) {
+  if (!numbered) return Bad(field, "is wrong: " + numbered.error().message);
+  return *numbered;
+}
+
 // Of a ShardFold the dtype may be 0.
-Result<protocol::Fold> ReadAnyFold(const v1::Fold& message, DType least) {
+Result<protocol::Fold> ReadAnyFold(const v1::Fold& message) {
   protocol::Fold fold;
-  TRY_ASSIGN(fold.op, ReadEnum(message.op(), Op::kSum, Op::kMean, "op"));
-  TRY_ASSIGN(fold.dtype, ReadEnum(message.dtype(), least, DType::kFloat64, "dtype"));
-  if (const auto fits = Supports(fold.op, fold.dtype); fold.dtype != DType{} && !fits) {
-    return Bad("op", "doesn't fit: " + fits.error().message);
+  TRY_ASSIGN(fold.op, InField("op", OpNumbered(message.op())));
+  fold.dtype = {};
+  if (message.dtype() != 0) {
+    TRY_ASSIGN(fold.dtype, InField("dtype", DTypeNumbered(message.dtype())));
+    const auto fits = Supports(fold.op, fold.dtype);
+    if (!fits) return Bad("op", "doesn't fit: " + fits.error().message);
   }
   fold.sources = message.sources();
   if (fold.sources < 1 || fold.sources > kMaxReduceSources) {
@@ -57,7 +67,9 @@ Result<protocol::Fold> ReadAnyFold(const v1::Fold& message, DType least) {
 }  // namespace
 
 Result<protocol::Fold> ReadFold(const v1::Fold& message) {
-  return ReadAnyFold(message, DType::kInt8);
+  TRY_ASSIGN(const protocol::Fold fold, ReadAnyFold(message));
+  if (fold.dtype == DType{}) return Bad("dtype", "is missing");
+  return fold;
 }
 
 Result<protocol::ShardFold> ReadShardFold(v1::ShardFold& message) {
@@ -65,7 +77,7 @@ Result<protocol::ShardFold> ReadShardFold(v1::ShardFold& message) {
   TRY_ASSIGN(fold.sources,
              ReadObjects(message.sources(), protocol::ShardFold::kMostSources, "sources"));
   if (fold.sources.empty()) return Bad("sources", "is empty");
-  TRY_ASSIGN(fold.fold, ReadAnyFold(message.fold(), DType{}));
+  TRY_ASSIGN(fold.fold, ReadAnyFold(message.fold()));
   TRY_ASSIGN(fold.metadata, ReadMetadata(*message.mutable_metadata()));
   if (!message.has_alike()) return fold;
   TRY_ASSIGN(fold.alike, ReadMetadata(*message.mutable_alike()));

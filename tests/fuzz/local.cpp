@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/reduce_types.h"
 #include "base/units.h"
 #include "fuzz/targets.h"
 #include "node/local/local_endpoint.h"
@@ -90,10 +91,12 @@ std::uint64_t SizeOf(FuzzedDataProvider& data) {
 }
 
 void FillReduce(FuzzedDataProvider& data, node::local::Reduce& body) {
+  static const auto beyond_ops = static_cast<std::uint32_t>(AllOps().size() + 1);
+  static const auto beyond_dtypes = static_cast<std::uint32_t>(AllDTypes().size() + 1);
   body.set_target(ObjectOf(data));
   for (int i = data.ConsumeIntegralInRange<int>(0, 3); i > 0; --i) body.add_sources(ObjectOf(data));
-  body.set_op(data.ConsumeIntegralInRange<std::uint32_t>(0, 9));
-  body.set_dtype(data.ConsumeIntegralInRange<std::uint32_t>(0, 13));
+  body.set_op(data.ConsumeIntegralInRange<std::uint32_t>(0, beyond_ops));
+  body.set_dtype(data.ConsumeIntegralInRange<std::uint32_t>(0, beyond_dtypes));
   if (data.ConsumeBool()) body.set_num_objects(data.ConsumeIntegralInRange<int>(0, 4));
   body.set_root_here(data.ConsumeBool());
   body.set_fixed_order(data.ConsumeBool());

@@ -1,5 +1,7 @@
 // Every type with every operation between real nodes, beside a plain loop. The kernels themselves,
 // with rounding, NaN and overflow, are tested in tests/unit/reduce.
+#include "base/reduce_types.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/reduce_table.h"
 #include "testing/cluster.h"
 
 namespace hoplite {
@@ -31,36 +34,20 @@ unsigned Value(std::size_t source, std::size_t element) {
   return static_cast<unsigned>((element * 7 + source * 5 + element / 11) % 4);
 }
 
-template <typename T>
-void AppendBits(std::string& bytes, T value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+// A number that needs no sign, as a float of this type that has it exactly.
+std::uint64_t FloatBits(const DTypeRow& type, double value) {
+  if (value == 0) return 0;
+  constexpr std::uint64_t kOne = std::bit_cast<std::uint64_t>(1.0);
+  const std::uint64_t unit = std::uint64_t{1} << type.mantissa_bits;
+  const std::uint64_t one = (InfinityOf(type) / 2) & ~(unit - 1);
+  return one + ((std::bit_cast<std::uint64_t>(value) - kOne) >> (52 - type.mantissa_bits));
 }
 
 void Append(std::string& bytes, DType dtype, double value) {
-  const auto single = static_cast<float>(value);
-  switch (dtype) {
-    case DType::kInt8:
-    case DType::kUint8:
-      return AppendBits(bytes, static_cast<std::uint8_t>(value));
-    case DType::kInt16:
-    case DType::kUint16:
-      return AppendBits(bytes, static_cast<std::uint16_t>(value));
-    case DType::kInt32:
-    case DType::kUint32:
-      return AppendBits(bytes, static_cast<std::uint32_t>(value));
-    case DType::kInt64:
-    case DType::kUint64:
-      return AppendBits(bytes, static_cast<std::uint64_t>(value));
-    case DType::kFloat16:
-      return AppendBits(bytes, static_cast<_Float16>(single));
-    case DType::kBFloat16:
-      return AppendBits(bytes,
-                        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(single) >> 16));
-    case DType::kFloat32:
-      return AppendBits(bytes, single);
-    case DType::kFloat64:
-      return AppendBits(bytes, value);
-  }
+  const DTypeRow& type = *RowOf(kDTypeRows, static_cast<std::uint32_t>(dtype));
+  const std::uint64_t bits =
+      type.kind == ElementKind::kFloat ? FloatBits(type, value) : static_cast<std::uint64_t>(value);
+  bytes.append(reinterpret_cast<const char*>(&bits), type.bytes);
 }
 
 unsigned Apply(Op op, unsigned a, unsigned b) {
@@ -99,8 +86,7 @@ TEST_P(ReduceOfType, EveryOperationIsThatOfAPlainLoop) {
     sources.push_back(*id);
   }
   auto client = cluster.client(0);
-  for (std::uint8_t number = 1; number <= static_cast<std::uint8_t>(Op::kMean); ++number) {
-    const Op op{number};
+  for (const Op op : AllOps()) {
     if (!Supports(op, dtype)) continue;
     std::string expected;
     for (std::size_t e = 0; e < elements; ++e) {
@@ -206,11 +192,7 @@ TEST_P(NotedDType, LeavesRoomForAsMuchMetadata) {
 
 INSTANTIATE_TEST_SUITE_P(Elements, NotedDType, ::testing::Values(8, 4'000, 400'000));
 
-INSTANTIATE_TEST_SUITE_P(Types, ReduceOfType,
-                         ::testing::Values(DType::kInt8, DType::kInt16, DType::kInt32,
-                                           DType::kInt64, DType::kUint8, DType::kUint16,
-                                           DType::kUint32, DType::kUint64, DType::kFloat16,
-                                           DType::kBFloat16, DType::kFloat32, DType::kFloat64),
+INSTANTIATE_TEST_SUITE_P(Types, ReduceOfType, ::testing::ValuesIn(AllDTypes()),
                          [](const auto& type) { return std::string(Name(type.param)); });
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <hoplite/dtype.h>
+
 #include "client/channel/manifest.h"
 
 namespace hoplite::client {
@@ -42,9 +44,8 @@ std::optional<std::uint64_t> TakeNumber(Bytes& from) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::size_t ElementBytes(std::string_view dtype, std::size_t part_bytes) {
+// By the names that NumPy and PyTorch give types.
+std::size_t BytesByName(std::string_view dtype) {
   std::size_t bytes = 4;
   if (dtype.find("64") != std::string_view::npos || dtype.ends_with("8")) bytes = 8;
   if (dtype.find("16") != std::string_view::npos || dtype.ends_with("2")) bytes = 2;
@@ -53,6 +54,14 @@ std::size_t ElementBytes(std::string_view dtype, std::size_t part_bytes) {
       dtype.find("float8") != std::string_view::npos || dtype.ends_with("1") || dtype == "bool") {
     bytes = 1;
   }
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t ElementBytes(std::string_view dtype, std::size_t part_bytes) {
+  const Result<DType> known = ParseDType(dtype);
+  const std::size_t bytes = known ? SizeOf(*known) : BytesByName(dtype);
   return part_bytes % bytes == 0 ? bytes : 1;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/reduce_types.h"
 #include "base/shown_text.h"
 #include "base/try.h"
 #include "protocol/elements.h"
@@ -16,13 +17,6 @@ namespace {
 
 std::unexpected<Error> Invalid(std::string what) {
   return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(what)));
-}
-
-// The enumerator with this number; they are consecutive.
-template <typename Enum>
-Result<Enum> ReadEnum(std::uint32_t number, Enum last, const char* what) {
-  if (number >= 1 && number <= static_cast<std::uint32_t>(last)) return static_cast<Enum>(number);
-  return Invalid(fmt::format("{} is not the number of any {}", number, what));
 }
 
 Result<std::vector<ObjectId>> ReadIds(const char* what,
@@ -51,11 +45,13 @@ void FillError(const Error& error, v1::local::Error& message) {
 
 Result<std::optional<DType>> ReadDType(std::uint32_t number) {
   if (number == 0) return std::nullopt;
-  return ReadEnum(number, DType::kFloat64, "dtype");
+  return DTypeNumbered(number);
 }
 
 Result<ErrorCode> ReadErrorCode(std::uint32_t number) {
-  return ReadEnum(number, kLastErrorCode, "error code");
+  const bool known = number >= 1 && number <= static_cast<std::uint32_t>(kLastErrorCode);
+  if (known) return static_cast<ErrorCode>(number);
+  return Invalid(fmt::format("{} is not the number of any error code", number));
 }
 
 std::uint64_t PrefixOf(const store::Copy& copy) {
@@ -236,7 +232,7 @@ Result<std::vector<ObjectId>> ReadObjects(std::string_view ids, std::size_t most
 
 Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectId& target) {
   ReduceOptions options;
-  TRY_ASSIGN(options.op, ReadEnum(message.op(), Op::kMean, "op"));
+  TRY_ASSIGN(options.op, OpNumbered(message.op()));
   TRY_ASSIGN(options.dtype, ReadDType(message.dtype()));
   const auto count = static_cast<std::size_t>(message.sources_size());
   if (count > kMaxReduceSources) {

@@ -1,11 +1,17 @@
+#include "base/reduce_types.h"
+
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <hoplite/reduce.h>
 
 namespace hoplite {
 namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
 
 template <typename Enum>
 Enum Numbered(int number) {
@@ -29,21 +35,24 @@ TEST(ReduceTypes, NamesAndSizes) {
 }
 
 TEST(ReduceTypes, EveryNameParsesToItsEnumerator) {
-  for (int i = 1; i <= 12; ++i) EXPECT_EQ(ParseDType(Name(Numbered<DType>(i))), Numbered<DType>(i));
-  for (int i = 1; i <= 7; ++i) EXPECT_EQ(ParseOp(Name(Numbered<Op>(i))), Numbered<Op>(i));
+  for (const DType dtype : AllDTypes()) EXPECT_EQ(ParseDType(Name(dtype)), dtype);
+  for (const Op op : AllOps()) EXPECT_EQ(ParseOp(Name(op)), op);
+  EXPECT_THAT(AllDTypes(), testing::IsSupersetOf({DType::kInt8, DType::kFloat64}));
+  EXPECT_THAT(AllOps(), testing::IsSupersetOf({Op::kSum, Op::kMean}));
 }
 
 TEST(ReduceTypes, AWrongWordIsNamedBesideTheAllowedOnes) {
   const auto dtype = ParseDType("float");
   ASSERT_FALSE(dtype);
   EXPECT_EQ(dtype.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(dtype.error().message,
-            "'float' is no dtype; choose one of int8, int16, int32, int64, uint8, uint16, uint32, "
-            "uint64, float16, bfloat16, float32, float64");
+  EXPECT_THAT(dtype.error().message,
+              StartsWith("'float' is no dtype; choose one of int8, int16, int32, int64, uint8, "));
+  for (const DType allowed : AllDTypes()) {
+    EXPECT_THAT(dtype.error().message, HasSubstr(Name(allowed)));
+  }
   const auto op = ParseOp("");
   ASSERT_FALSE(op);
-  EXPECT_EQ(op.error().message,
-            "'' is no op; choose one of sum, prod, min, max, and, or, xor, mean");
+  EXPECT_THAT(op.error().message, StartsWith("'' is no op; choose one of sum, prod, min, max, "));
   EXPECT_FALSE(ParseOp("unknown"));
 }
 
@@ -76,15 +85,24 @@ TEST(ReduceTypes, BitOperationsAreForIntegers) {
 }
 
 TEST(ReduceTypes, NumbersBesideTheEnumeratorsAreRefused) {
-  for (const int number : {0, 13, 255}) {
+  for (const int number : {0, static_cast<int>(AllDTypes().size()) + 1, 255}) {
     EXPECT_EQ(SizeOf(Numbered<DType>(number)), 0U);
     EXPECT_EQ(Name(Numbered<DType>(number)), "unknown");
     EXPECT_FALSE(Supports(Op::kSum, Numbered<DType>(number)));
+    EXPECT_FALSE(DTypeNumbered(static_cast<std::uint32_t>(number)));
   }
-  for (const int number : {0, 9, 255}) {
+  for (const int number : {0, static_cast<int>(AllOps().size()) + 1, 255}) {
     EXPECT_EQ(Name(Numbered<Op>(number)), "unknown");
     EXPECT_FALSE(Supports(Numbered<Op>(number), DType::kInt8));
+    EXPECT_FALSE(OpNumbered(static_cast<std::uint32_t>(number)));
   }
+}
+
+TEST(ReduceTypes, ANumberOfAMessageIsReadWhole) {
+  EXPECT_EQ(DTypeNumbered(11), DType::kFloat32);
+  EXPECT_EQ(OpNumbered(8), Op::kMean);
+  EXPECT_EQ(DTypeNumbered(256 + 11).error().message, "267 is not the number of any dtype");
+  EXPECT_EQ(OpNumbered(256 + 1).error().message, "257 is not the number of any op");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/reduce_table.h"
+#include "base/reduce_types.h"
 #include "on_each_target.h"
 #include "reference.h"
 
@@ -19,17 +21,10 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr DType kAllDTypes[] = {DType::kInt8,     DType::kInt16,   DType::kInt32,
-                                DType::kInt64,    DType::kUint8,   DType::kUint16,
-                                DType::kUint32,   DType::kUint64,  DType::kFloat16,
-                                DType::kBFloat16, DType::kFloat32, DType::kFloat64};
-constexpr Op kAllOps[] = {Op::kSum, Op::kProd, Op::kMin, Op::kMax,
-                          Op::kAnd, Op::kOr,   Op::kXor, Op::kMean};
-
 template <typename Run>
 void ForEachFold(const Run& run) {
-  for (const DType dtype : kAllDTypes) {
-    for (const Op op : kAllOps) {
+  for (const DType dtype : AllDTypes()) {
+    for (const Op op : AllOps()) {
       if (!Supports(op, dtype)) continue;
       SCOPED_TRACE(std::string(Name(op)) + " of " + std::string(Name(dtype)));
       run(op, dtype);
@@ -89,30 +84,18 @@ std::vector<std::uint64_t> NotableBits(DType dtype, std::size_t random_ones) {
     }
   };
   add_around(0);
-  // The smallest normal number, one, two, the smallest infinity and quiet NaN.
-  switch (dtype) {
-    case DType::kFloat16:
-      for (const std::uint64_t bits : {0x0400, 0x3C00, 0x4000, 0x7C00, 0x7E00}) add_around(bits);
-      break;
-    case DType::kBFloat16:
-      for (const std::uint64_t bits : {0x0080, 0x3F80, 0x4000, 0x7F80, 0x7FC0}) add_around(bits);
-      break;
-    case DType::kFloat32:
-      for (const std::uint64_t bits :
-           {0x00800000, 0x3F800000, 0x40000000, 0x7F800000, 0x7FC00000}) {
-        add_around(bits);
-      }
-      break;
-    case DType::kFloat64:
-      for (const std::uint64_t bits : {0x0010000000000000, 0x3FF0000000000000, 0x4000000000000000,
-                                       0x7FF0000000000000, 0x7FF8000000000000}) {
-        add_around(bits);
-      }
-      break;
-    default:
-      for (unsigned bit = width / 2; bit < width; bit += width / 4) {
-        add_around(std::uint64_t{1} << bit);
-      }
+  const DTypeRow& type = *RowOf(kDTypeRows, static_cast<std::uint32_t>(dtype));
+  if (type.kind == ElementKind::kFloat) {
+    const std::uint64_t normal = std::uint64_t{1} << type.mantissa_bits;
+    const std::uint64_t infinity = InfinityOf(type);
+    const std::uint64_t one = (infinity / 2) & ~(normal - 1);
+    const std::uint64_t two = one + normal;
+    const std::uint64_t quiet_nan = infinity + normal / 2;
+    for (const std::uint64_t bits : {normal, one, two, infinity, quiet_nan}) add_around(bits);
+  } else {
+    for (unsigned bit = width / 2; bit < width; bit += width / 4) {
+      add_around(std::uint64_t{1} << bit);
+    }
   }
   std::vector<std::uint64_t> bits(all.begin(), all.end());
   std::mt19937_64 random(11);
@@ -236,7 +219,12 @@ TEST(Fold, LeavesTheBytesBehindTheResult) {
   });
 }
 
-constexpr DType kFloats[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+std::vector<DType> Floats() {
+  std::vector<DType> floats = AllDTypes();
+  std::erase_if(floats, [](DType dtype) { return !Supports(Op::kMean, dtype); });
+  return floats;
+}
+
 // The last one is no number of any 16-bit float.
 constexpr std::uint64_t kNotableDivisors[] = {2, 3, 5, 257, kMaxReduceSources - 1};
 
@@ -251,7 +239,7 @@ void CheckQuotients(DType dtype, const Bytes& sums, std::uint64_t by) {
 }
 
 TEST(Finish, AMeanIsTheReferencesQuotientForEveryBitPatternThatMatters) {
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : Floats()) {
     const std::size_t size = SizeOf(dtype);
     Bytes sums;
     if (size == 2) {
@@ -264,7 +252,7 @@ TEST(Finish, AMeanIsTheReferencesQuotientForEveryBitPatternThatMatters) {
 }
 
 TEST(Finish, WorksForEveryLengthAndAlignmentAndTouchesNothingElse) {
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : Floats()) {
     for (const std::size_t count : NotableCounts(dtype)) {
       const Bytes sums = RandomBytes(count * SizeOf(dtype), 1);
       const Bytes expected = ReferenceQuotients(dtype, sums, 3);

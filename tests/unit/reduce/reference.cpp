@@ -6,22 +6,28 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
+
+#include <hwy/base.h>
+
+#include "base/reduce_table.h"
 
 namespace hoplite::reduce {
 namespace {
 
-// A float of 16 bits, from its definition: sign, exponent, mantissa.
-template <int kMantissaBits>
+// A float of 8 or 16 bits, from its definition: sign, exponent, mantissa.
+template <std::size_t kBytes, int kMantissaBits>
 struct SmallFloat {
-  static constexpr int kExponentBits = 15 - kMantissaBits;
-  static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
+  using Bits = hwy::UnsignedFromSize<kBytes>;
+  static constexpr int kSign = 1 << (8 * kBytes - 1);
   static constexpr int kOne = 1 << kMantissaBits;  // in units of the last bit
-  static constexpr int kInfinity = ((1 << kExponentBits) - 1) << kMantissaBits;
+  static constexpr int kInfinity = kSign - kOne;
+  static constexpr int kBias = kInfinity / kOne / 2;
 
-  std::uint16_t bits;
+  Bits bits;
 
   float value() const {
-    const int magnitude = bits & 0x7FFF;
+    const int magnitude = bits & (kSign - 1);
     const int exponent = magnitude >> kMantissaBits;
     const int mantissa = magnitude & (kOne - 1);
     if (magnitude > kInfinity) return std::numeric_limits<float>::quiet_NaN();
@@ -29,25 +35,54 @@ struct SmallFloat {
                                 ? std::numeric_limits<double>::infinity()
                                 : std::ldexp(exponent == 0 ? mantissa : kOne + mantissa,
                                              std::max(exponent, 1) - kBias - kMantissaBits);
-    return static_cast<float>(std::copysign(absolute, (bits & 0x8000) != 0 ? -1.0 : 1.0));
+    return static_cast<float>(std::copysign(absolute, (bits & kSign) != 0 ? -1.0 : 1.0));
   }
 
   static SmallFloat Nearest(float value) {
-    if (std::isnan(value)) return {static_cast<std::uint16_t>(kInfinity | (kOne >> 1))};
-    const int sign = std::signbit(value) ? 0x8000 : 0;
-    if (std::isinf(value)) return {static_cast<std::uint16_t>(sign | kInfinity)};
+    if (std::isnan(value)) return {static_cast<Bits>(kInfinity | (kOne >> 1))};
+    const int sign = std::signbit(value) ? kSign : 0;
+    if (std::isinf(value)) return {static_cast<Bits>(sign | kInfinity)};
     const double absolute = std::fabs(static_cast<double>(value));
     const int exponent = std::max(std::ilogb(absolute), 1 - kBias);
     // Rounds to even; where it gives one bit more, the sum carries into the exponent.
     const double mantissa = std::nearbyint(std::ldexp(absolute, kMantissaBits - exponent));
     const double magnitude = (exponent + kBias - 1) * static_cast<double>(kOne) + mantissa;
-    return {static_cast<std::uint16_t>(sign |
-                                       static_cast<int>(std::min<double>(magnitude, kInfinity)))};
+    return {static_cast<Bits>(sign | static_cast<int>(std::min<double>(magnitude, kInfinity)))};
   }
 };
 
-using Half = SmallFloat<10>;
-using BrainHalf = SmallFloat<7>;
+using Half = SmallFloat<2, 10>;
+using BrainHalf = SmallFloat<2, 7>;
+
+// What the elements of a row of the table are here.
+template <std::size_t kRow>
+auto ElementOf() {
+  constexpr DTypeRow kType = kDTypeRows[kRow];
+  if constexpr (kType.kind == ElementKind::kSigned) {
+    return hwy::SignedFromSize<kType.bytes>{};
+  } else if constexpr (kType.kind == ElementKind::kUnsigned) {
+    return hwy::UnsignedFromSize<kType.bytes>{};
+  } else if constexpr (kType.bytes < sizeof(float)) {
+    return SmallFloat<kType.bytes, kType.mantissa_bits>{};
+  } else {
+    return hwy::FloatFromSize<kType.bytes>{};
+  }
+}
+
+// Runs with an element of this type.
+template <typename Run>
+void WithElementOf(DType dtype, const Run& run) {
+  bool ran = false;
+  const auto try_row = [&]<std::size_t kRow>() {
+    if (kDTypeRows[kRow].value != dtype) return;
+    run(ElementOf<kRow>());
+    ran = true;
+  };
+  [&]<std::size_t... kRows>(std::index_sequence<kRows...>) {
+    (try_row.template operator()<kRows>(), ...);
+  }(std::make_index_sequence<kDTypeRows.size()>());
+  if (!ran) std::abort();
+}
 
 template <typename T>
 T FoldIntegers(Op op, T a, T b) {
@@ -115,36 +150,6 @@ void FoldAll(Op op, std::span<std::byte> out, std::span<const std::byte> a,
   }
 }
 
-auto LoopFor(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return FoldAll<std::int8_t>;
-    case DType::kInt16:
-      return FoldAll<std::int16_t>;
-    case DType::kInt32:
-      return FoldAll<std::int32_t>;
-    case DType::kInt64:
-      return FoldAll<std::int64_t>;
-    case DType::kUint8:
-      return FoldAll<std::uint8_t>;
-    case DType::kUint16:
-      return FoldAll<std::uint16_t>;
-    case DType::kUint32:
-      return FoldAll<std::uint32_t>;
-    case DType::kUint64:
-      return FoldAll<std::uint64_t>;
-    case DType::kFloat16:
-      return FoldAll<Half>;
-    case DType::kBFloat16:
-      return FoldAll<BrainHalf>;
-    case DType::kFloat32:
-      return FoldAll<float>;
-    case DType::kFloat64:
-      return FoldAll<double>;
-  }
-  std::abort();
-}
-
 template <typename T>
 T Quotient(T element, std::uint64_t by) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -170,29 +175,20 @@ void DivideAll(std::span<std::byte> elements, std::uint64_t by) {
 std::vector<std::byte> ReferenceQuotients(DType dtype, std::span<const std::byte> elements,
                                           std::uint64_t by) {
   std::vector<std::byte> out(elements.begin(), elements.end());
-  switch (dtype) {
-    case DType::kFloat16:
-      DivideAll<Half>(out, by);
-      break;
-    case DType::kBFloat16:
-      DivideAll<BrainHalf>(out, by);
-      break;
-    case DType::kFloat32:
-      DivideAll<float>(out, by);
-      break;
-    case DType::kFloat64:
-      DivideAll<double>(out, by);
-      break;
-    default:
+  WithElementOf(dtype, [&]<typename T>(T) {
+    if constexpr (std::is_integral_v<T>) {
       std::abort();
-  }
+    } else {
+      DivideAll<T>(out, by);
+    }
+  });
   return out;
 }
 
 std::vector<std::byte> ReferenceFold(Op op, DType dtype, std::span<const std::byte> a,
                                      std::span<const std::byte> b) {
   std::vector<std::byte> out(a.size());
-  LoopFor(dtype)(op, out, a, b);
+  WithElementOf(dtype, [&]<typename T>(T) { FoldAll<T>(op, out, a, b); });
   return out;
 }
 

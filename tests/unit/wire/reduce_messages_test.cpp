@@ -8,6 +8,7 @@
 
 #include <hoplite/reduce.h>
 
+#include "base/reduce_types.h"
 #include "message_checks.h"
 #include "wire/directory_messages.h"
 
@@ -24,13 +25,15 @@ const Layout kTargetLayout = Layout::For(4000);
 const Fold kSumOfFloats{Op::kSum, DType::kFloat32};
 const SlotOrder kOneSource{2, {1}, 0b11, 3, NodeId{11}, {{kSource, kTargetVersion}}};
 constexpr std::uint32_t kBeyond = kMaxSlots + 1;
+const auto kNoDType = static_cast<std::uint32_t>(AllDTypes().size() + 1);
+const auto kNoOp = static_cast<std::uint32_t>(AllOps().size() + 1);
 
 // What is wrong with a fold or its layout, wherever they stand.
 template <typename Message, typename Body>
 std::vector<Spoiled<Message>> BadShapes(Body body) {
   return {
       {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(0); }},
-      {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(9); }},
+      {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(kNoOp); }},
       {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(257); }},
       {"op", [=](auto& m) { body(m)->mutable_fold()->set_op(5); }},  // and of floats
       {"op",
@@ -41,7 +44,7 @@ std::vector<Spoiled<Message>> BadShapes(Body body) {
       {"sources", [=](auto& m) { body(m)->mutable_fold()->set_sources(0); }},
       {"sources", [=](auto& m) { body(m)->mutable_fold()->set_sources(kMaxReduceSources + 1); }},
       {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(0); }},
-      {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(13); }},
+      {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(kNoDType); }},
       {"dtype", [=](auto& m) { body(m)->mutable_fold()->set_dtype(256 + 11); }},
       {"op", [=](auto& m) { body(m)->clear_fold(); }},
       {"folded_bytes", [=](auto& m) { body(m)->mutable_fold()->set_folded_bytes(4004); }},
