@@ -203,6 +203,30 @@ def test_a_node_that_stays_away_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         assert sync.prepare() == {"version": 1}
 
 
+class Gone:
+    """A channel whose publisher is gone each time when so many tensors more have come."""
+
+    def __init__(self, more: int) -> None:
+        self._more, self._come = more, 0
+
+    def stream(self, timeout: float, exactly: int) -> Iterator[tuple[str, int]]:
+        self._come += self._more
+        yield from ((str(number), number) for number in range(min(self._come, 3)))
+        if self._come < 3:
+            raise hoplite.PublisherGoneError("it is gone")
+
+
+def test_a_publisher_may_be_away_more_than_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has so long each time; but one that does not come back is gone."""
+    monkeypatch.setattr(_weights, "BACK_IN", _weights.PAUSE / 2)
+    line = _weights.Line("gone", None, 5.0)
+    monkeypatch.setattr(line, "open", functools.partial(lambda channel: channel, Gone(1)))
+    assert list(line.stream(1)) == [("0", 0), ("1", 1), ("2", 2)]
+    monkeypatch.setattr(line, "open", functools.partial(lambda channel: channel, Gone(0)))
+    with pytest.raises(hoplite.PublisherGoneError):
+        list(line.stream(1))
+
+
 # --- vLLM
 
 T = TypeVar("T")

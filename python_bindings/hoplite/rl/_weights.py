@@ -68,8 +68,8 @@ class Line:
         raise AssertionError("it has returned or raised")
 
     def stream(self, version: int) -> Iterator[tuple[str, Any]]:
-        """Each tensor of that version with its name, once. A publisher whose node was lost may come
-        back. The errors of ``Channel.stream``."""
+        """Each tensor of that version with its name, once. A publisher whose node is away may come
+        back, each time within BACK_IN. The errors of ``Channel.stream``."""
         given: set[str] = set()
         left, gone_until = ATTEMPTS, 0.0
         while True:
@@ -78,6 +78,7 @@ class Line:
                 for name, tensor in channel.stream(timeout=self._timeout, exactly=version):
                     if name not in given:
                         given.add(name)
+                        gone_until = 0.0
                         yield name, tensor
                 return
             except hoplite.UnavailableError:
