@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
 import types
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import hoplite
 import pytest
@@ -18,7 +21,9 @@ from hoplite._host import new_secret
 pytest.importorskip("torch", reason="PyTorch is not installed")
 import torch_ranks
 from hoplite.torch import _cluster
+from hoplite.torch._members import Members, Names
 from torch_ranks import HEARD_IN, Rank, run
+from waiting import Unanswered, standing_still, until_lost
 
 
 def raised(rank: Rank) -> str:
@@ -51,30 +56,47 @@ def test_a_rank_that_dies_is_named_at_once(
             assert "rank 2 has died" in raised(rank)
 
 
-def test_a_node_that_is_away_for_a_while_ends_nothing(tmp_path: Path) -> None:
-    """Twice: its rank says each time that it lives. Then it dies, with its node away."""
+@pytest.mark.parametrize(("size", "away"), [(2, 1), (3, 0)], ids=["alone", "beside another"])
+def test_a_node_that_is_away_for_a_while_ends_nothing(tmp_path: Path, size: int, away: int) -> None:
+    """Twice: its ranks say each time that they live. Then the last rank, which is there too, dies
+    with its node away."""
     with (
         LocalCluster(nodes=2, memory="64MiB") as two,
-        torch_ranks.ranks(2, tmp_path, two) as ranks,
+        two.connect(1 - away) as elsewhere,
+        torch_ranks.ranks(size, tmp_path, two) as ranks,
     ):
         run(ranks, "joined")
-        (node,) = processes(two.socket(1), "pid,args")
-        pid = int(node.split()[0])
         for _ in range(2):
             run(ranks, "large_allreduce")
-            os.kill(pid, signal.SIGSTOP)
-            for rank in ranks:
-                rank.tell("small_allreduce")
-            time.sleep(5.0)
-            os.kill(pid, signal.SIGCONT)
-            assert ["gave" in rank.answer() for rank in ranks] == [True, True]
+            with standing_still(two, away):
+                for rank in ranks:
+                    rank.tell("small_allreduce")
+                until_lost(elsewhere, f"n{away}")
+            answers = [rank.answer() for rank in ranks]
+            assert ["gave" in answer for answer in answers] == [True] * size, answers
         run(ranks, "large_allreduce")
-        ranks[0].tell("barrier")
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(3.0)
-        ranks[1].kill()
-        os.kill(pid, signal.SIGCONT)
-        assert "rank 1 has died" in raised(ranks[0])
+        with standing_still(two, away):
+            for rank in ranks[:-1]:
+                rank.tell("barrier")
+            until_lost(elsewhere, f"n{away}")
+            ranks[-1].kill()
+        for rank in ranks[:-1]:
+            assert f"rank {size - 1} has died" in raised(rank)
+
+
+def test_a_call_that_times_out_ends_no_group(cluster: LocalCluster) -> None:
+    """The node of the rank that watches stands still for longer than the call may take."""
+    names, called = Names(hoplite.ObjectId.random().hex()), [0, 1]
+    with cluster.connect(0) as client, cluster.connect(1) as other, ThreadPoolExecutor() as threads:
+        life: Any = Unanswered(client, "wait_gone", hoplite.TimeoutError("no answer"))
+        watches, dies = Members(life, names, 0, called), Members(other, names, 1, called)
+        given_up = threading.Event()
+        entering = [threads.submit(one.enter, HEARD_IN, given_up.set) for one in (watches, dies)]
+        for entered in entering:
+            entered.result()
+        other.close()
+        assert watches.why_over(HEARD_IN) == "rank 1 has died"
+        assert given_up.wait(HEARD_IN) and life.left == 0
 
 
 def test_a_rank_that_dies_in_the_middle_leaves_nobody_waiting(

@@ -16,19 +16,18 @@ from ray.util.collective.types import ReduceOp
 
 from hoplite import _torch
 from hoplite._core import ObjectId
+from hoplite._lives import Lives, was_put
 from hoplite._register import fitting
 from hoplite.errors import (
     CancelledError,
     HopliteError,
     InvalidArgumentError,
-    NotFoundError,
     ObjectDeletedError,
     PeerLostError,
     TimeoutError,
     UnavailableError,
 )
 from hoplite.ray import _job
-from hoplite.ray._lives import Lives
 
 OPS = {ReduceOp.SUM: "sum", ReduceOp.PRODUCT: "prod", ReduceOp.MIN: "min", ReduceOp.MAX: "max"}
 
@@ -61,11 +60,7 @@ class Group(BaseGroup):
         self._broadcasts = 0
         self._why, self._over = "", threading.Event()
         self._lives = Lives(
-            self._life,
-            rank,
-            lambda of, turn: self._id("here", of, turn),
-            self._has_left,
-            TIMEOUT,
+            self._life, rank, lambda of, turn: self._id("here", of, turn), self._has_left
         )
         self._join()
         threading.Thread(target=self._watch, name="hoplite-group", daemon=True).start()
@@ -233,7 +228,7 @@ class Group(BaseGroup):
     def _watch(self) -> None:
         """Its own thread: until the group ends."""
         try:
-            self._why = self._lives.watch(self.world_size, JOINS_IN)
+            self._why = self._lives.watch(self.world_size, JOINS_IN, TIMEOUT)
         except CancelledError:  # the group has ended here
             return
         except HopliteError as error:
@@ -252,13 +247,7 @@ class Group(BaseGroup):
         self._life.close()
 
     def _has_left(self, rank: int) -> bool:
-        try:
-            self._life.info(self._id("left", rank))
-        except NotFoundError:
-            return False
-        except ObjectDeletedError:
-            pass
-        return True
+        return was_put(self._life, self._id("left", rank))
 
 
 def _one(listed: list[Any]) -> Any:

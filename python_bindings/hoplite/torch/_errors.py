@@ -9,6 +9,7 @@ import torch.distributed as dist
 
 from hoplite import Client
 from hoplite._core import ObjectId
+from hoplite._lives import was_put
 from hoplite.errors import (
     CancelledError,
     HopliteError,
@@ -16,7 +17,7 @@ from hoplite.errors import (
     TimeoutError,
     UnavailableError,
 )
-from hoplite.torch._members import Members, was_put
+from hoplite.torch._members import Members
 
 
 class Errors:

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from hoplite import Client, _core, _encoding
 from hoplite._core import ObjectId
+from hoplite._lives import ANSWERS_IN
 from hoplite._under_way import Reduction
 from hoplite.errors import CancelledError, HopliteError, TimeoutError
 from hoplite.torch._errors import Errors
-from hoplite.torch._members import ANSWERS_IN, Members, Names
+from hoplite.torch._members import Members, Names
 
 
 class Step:
