@@ -140,7 +140,10 @@ void Rates::Share(Node& holder, const FlowSamples& samples) {
     const FlowSamples::Rate rate = samples.RateOf(receiver->id, table_);
     receiver->seen = rate.most;
     const double way = ways_[holder.site][receiver->site];
-    receiver->comes = std::min({receiver->wants, left, holder.passes(), way});
+    // Until who crosses has made room, streams share the link alike.
+    const double alike = holder.sends / static_cast<double>(holder.serves.size());
+    const double part = receiver->site == holder.site ? left : std::max(left, alike);
+    receiver->comes = std::min({receiver->wants, part, holder.passes(), way});
     receiver->takes = receiver->comes;
     if (rate.most > 0) {
       receiver->takes = kTakesMore * rate.most;
@@ -234,12 +237,18 @@ bool Rates::TakesMuch(const Node& receiver, const Node& source) const {
   return Or(way, receiver.seen) >= kMuch * source.sends;
 }
 
+bool Rates::OutlastsAMove(const Node& receiver, double bytes_per_second) const {
+  const auto missing = static_cast<double>(Missing(receiver.id));
+  return missing > bytes_per_second * (kSaves + ToSeconds(move_));
+}
+
 bool Rates::GivesWay(const Node& served, const Node& receiver) const {
   const Node& source = *served.source;
   if (served.site == source.site || receiver.site != source.site) return false;
   const std::uint64_t missing = Missing(receiver.id);
   const std::uint64_t lead = missing - std::min(missing, Missing(served.id));
-  return TakesMuch(served, source) && static_cast<double>(lead) <= kCatchUpSeconds * source.sends;
+  return TakesMuch(served, source) && OutlastsAMove(served, served.wants) &&
+         static_cast<double>(lead) <= kCatchUpSeconds * source.sends;
 }
 
 bool Rates::HoldsUp(const Node& receiver, const Node& other) const {
@@ -260,8 +269,8 @@ std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
   const auto held_up = [&](const Node* other) { return HoldsUp(receiver, *other); };
   if (std::ranges::none_of(source->serves, held_up)) return {};
   const double gets = std::min(receiver.comes, receiver.wants);
-  const auto missing = static_cast<double>(Missing(receiver_id));
-  if (missing <= gets * (kSaves + ToSeconds(move_))) return {};
+  // Who crosses goes without bytes for a move, and gets all that it wants then instead of half.
+  if (!OutlastsAMove(receiver, receiver.site == source->site ? gets : receiver.wants)) return {};
   std::vector<const Node*> behind;
   for (const Node& node : nodes_) {
     // They have what it leaves them.

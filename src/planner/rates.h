@@ -118,6 +118,8 @@ class Rates {
   void Note(NodeId id, const Copy& copy, const NodeTable& nodes, double fastest, Time now);
   // What crosses from the source to it.
   bool TakesMuch(const Node& receiver, const Node& source) const;
+  // What it misses takes longer, at that rate.
+  bool OutlastsAMove(const Node& receiver, double bytes_per_second) const;
   // It crosses, and leaves its source's link to the receiver at home, which is to catch up with it.
   bool GivesWay(const Node& served, const Node& receiver) const;
   bool HoldsUp(const Node& receiver, const Node& other) const;
