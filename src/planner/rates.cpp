@@ -128,8 +128,8 @@ std::size_t Rates::IndexOf(NodeId node) const {
 
 double Rates::Node::passes() const { return needs_source ? comes : kNoLimit; }
 
-// Its link goes to its receivers one by one: those at home first, then the faster ones. A stream that was not measured yet
-// may take all that is left.
+// Its link goes to its receivers one by one: those at home first, then the faster ones. A stream that
+// was not measured yet may take all that is left.
 void Rates::Share(Node& holder, const FlowSamples& samples) {
   std::ranges::sort(holder.serves, {}, [&](const Node* node) {
     return std::tuple(node->site != holder.site, node->turn(), node->id);
@@ -275,7 +275,8 @@ std::vector<NodeId> Rates::GivesWayTo(NodeId receiver_id) const {
   for (const Node& node : nodes_) {
     // They have what it leaves them.
     const double then = std::min(node.wants, node.passes() + receiver.takes);
-    const bool fits = !node.slow && node.needs_source && then >= gets;
+    const bool stays = receiver.site != source->site || node.site == source->site;
+    const bool fits = !node.slow && node.needs_source && stays && then >= gets;
     if (fits && !table_.Find(node.id)->leaf && IsBehind(node, *source) && &node != &receiver &&
         !IsBehind(node, receiver)) {
       behind.push_back(&node);
