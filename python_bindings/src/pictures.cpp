@@ -63,8 +63,9 @@ void BindObjects(nb::module_& module) {
       .def_ro("size_bytes", &ObjectInfo::size_bytes)
       .def_ro("version", &ObjectInfo::version)
       .def_prop_ro("dtype",
-                   [](const ObjectInfo& info) {
-                     return info.dtype ? std::optional(Name(*info.dtype)) : std::nullopt;
+                   [](const ObjectInfo& info) -> std::optional<std::string> {
+                     if (!info.dtype) return std::nullopt;
+                     return std::string(Name(*info.dtype));
                    })
       .def_ro("in_directory", &ObjectInfo::in_directory)
       .def_ro("holders", &ObjectInfo::holders)
