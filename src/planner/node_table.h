@@ -121,7 +121,8 @@ class NodeTable {
   bool HasSites() const { return sites_.size() > 1; }
   // Of those that were measured; until one was: 0.
   double SlowestWay() const;
-  // 0: not known.
+  // As measured; of one that was not, the most that another way out of that site carried; 0: none
+  // was measured.
   double RateOfWay(const std::string& from, const std::string& to) const;
   // What should come to `node` if its source had bytes: what did before, else the most that came to
   // anybody but `other`; 0 if nothing is known.
