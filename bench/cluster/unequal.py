@@ -118,7 +118,7 @@ SIMULATED = [*REAL,
              Case("two sites, the first one to cross has 50", (400, 50, *SITES[2:]), apart=0.005, between=100)]
 
 
-def simulate(program, case, seed):
+def simulate(program, case, seed, flags=()):
     """The figure of one history."""
     most = max(case.rates)
     command = [program, "sim", case.job, "--json", "--latency", "2ms", "--nodes", len(case.rates),
@@ -138,6 +138,7 @@ def simulate(program, case, seed):
         command += ["--kill-at", "{}@{}s".format(*case.dies)]
     if not case.told:  # what the first time taught counts
         command += ["--unmeasured", "--rounds", 3]
+    command += flags
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
     if case.whole_by():

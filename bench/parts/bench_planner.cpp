@@ -9,9 +9,9 @@
 #include <benchmark/benchmark.h>
 
 #include "base/units.h"
-#include "planner/directory_state.h"
-#include "planner/reduce_planner.h"
-#include "planner/reduce_tree.h"
+#include "planner/reduce/reduce_planner.h"
+#include "planner/reduce/reduce_tree.h"
+#include "planner/shard/directory_state.h"
 
 namespace hoplite::planner {
 namespace {
@@ -172,15 +172,14 @@ void OrderReduce(benchmark::State& state) {
     state.ResumeTiming();
     for (std::uint32_t slot = 1; slot <= count; ++slot) {
       const TreeSlot& place = tree[slot - 1];
-      cluster.Say(NodeId(1), SlotAssign{target,
-                                        1,
-                                        slot,
-                                        {.slot = slot,
-                                         .parents = place.parents(),
-                                         .stripes = Layout::For(16_MiB).all_stripes(),
-                                         .children = place.children,
-                                         .node = NodeId(slot),
-                                         .inputs = {{sources[slot - 1], Version{{1, slot}}}}}});
+      cluster.Say(NodeId(1),
+                  protocol::OneOrder(target, 1, slot,
+                                     {.slot = slot,
+                                      .parents = place.parents(),
+                                      .stripes = Layout::For(16_MiB).all_stripes(),
+                                      .children = place.children,
+                                      .node = NodeId(slot),
+                                      .inputs = {{sources[slot - 1], Version{{1, slot}}}}}));
     }
     // Each node is told its order, and each order but the root's is told to the parent.
     if (cluster.Plan().size() != 2 * count - 1)

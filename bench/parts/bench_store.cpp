@@ -23,11 +23,17 @@ ObjectId NumberedId(std::uint64_t number) {
   return ObjectId(bytes);
 }
 
+[[noreturn]] void GiveUp(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.ToString().c_str());
+  std::exit(1);
+}
+
+// All of it is reserved: nobody has to wait for room.
 ObjectStore WarmStore(std::uint64_t bytes) {
   auto segment = CreateMemfdSegment(bytes);
-  if (!segment) {
-    std::fprintf(stderr, "%s\n", segment.error().ToString().c_str());
-    std::exit(1);
+  if (!segment) GiveUp(segment.error());
+  while ((*segment)->reserved_bytes() < (*segment)->bytes().size()) {
+    if (const Result<void> more = (*segment)->ReserveMore(); !more) GiveUp(more.error());
   }
   return ObjectStore(std::move(*segment), [] {});
 }

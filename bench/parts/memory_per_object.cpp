@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 
 namespace hoplite::planner {
 namespace {

@@ -33,7 +33,7 @@ class HOPLITE_EXPORT Draft {
   // All bytes of the object; must not be touched after Seal or Abort.
   std::span<std::byte> data() const&;
   std::span<std::byte> data() const&& = delete;
-  // The same as numbers: as<float>().
+  // The same as numbers: as<float>(). Their type is noted by PutOptions::dtype of Create, not here.
   //   invalid_argument  they are no whole numbers of that type
   template <Element T>
   Result<std::span<T>> as() const& {

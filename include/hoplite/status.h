@@ -88,6 +88,8 @@ struct NodeStatus {
   std::uint64_t memory_bytes = 0;      // the store's size; 0 where the asked node does not know
   std::uint64_t used_bytes = 0;        // what of it is taken; 0 where the asked node does not know
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not measured yet
+  // Since the directory heard that rate last: links change, and only receivers measure.
+  std::chrono::microseconds rate_age{0};
   // To its peers and back, as the network takes it; 0: not measured yet.
   std::chrono::microseconds round_trip{0};
   // Blocks that failed their checksum on arrival, since its start; they were fetched again.

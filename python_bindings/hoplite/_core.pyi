@@ -286,6 +286,9 @@ class NodeStatus:
     def bytes_per_second(self) -> int:
         """The measured rate of its link; 0: not measured yet."""
     @property
+    def rate_age(self) -> float:
+        """Seconds since the directory heard that rate last."""
+    @property
     def round_trip(self) -> float:
         """Seconds to its peers and back; 0: not measured yet."""
     @property

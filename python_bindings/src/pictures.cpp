@@ -101,6 +101,10 @@ void BindCluster(nb::module_& module) {
       .def_ro("memory_bytes", &NodeStatus::memory_bytes)
       .def_ro("used_bytes", &NodeStatus::used_bytes)
       .def_ro("bytes_per_second", &NodeStatus::bytes_per_second)
+      .def_prop_ro("rate_age",
+                   [](const NodeStatus& node) {
+                     return std::chrono::duration<double>(node.rate_age).count();
+                   })
       .def_prop_ro("round_trip",
                    [](const NodeStatus& node) {
                      return std::chrono::duration<double>(node.round_trip).count();

@@ -13,7 +13,7 @@ import pytest
 
 # The tests of the examples import them, and so do the workers of their cluster.
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PROGRAMS = [str(EXAMPLES / "ray"), str(EXAMPLES / "workloads")]
+PROGRAMS = [str(EXAMPLES / name) for name in ("plugins", "ray", "workloads")]
 sys.path += PROGRAMS
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *PROGRAMS]))
 

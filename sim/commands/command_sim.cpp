@@ -1,10 +1,13 @@
 // hoplite sim: the real planner over a simulated network.
 #include <charconv>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/try.h"
 #include "cli/options.h"
@@ -218,20 +221,31 @@ void AddPlan(CLI::App& command, sim::Options& world) {
   AddSize(command, "--room", world.room_bytes, "that a node holds while it asks");
 }
 
-void AddWithout(CLI::App& command, sim::Without& without) {
+// "rates, relays, …"
+std::string NamesOfParts() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, member] : planner::Without::Names()) names.push_back(name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void AddWithout(CLI::App& command, planner::Without& without) {
   const auto read = [&without](const CLI::results_t& names) {
     for (const std::string& name : names) {
-      if (name != "rates") {
-        throw CLI::ValidationError("--without", fmt::format("'{}' is no part: write rates", name));
+      const auto all = planner::Without::Names();
+      const std::map parts(all.begin(), all.end());
+      const auto part = parts.find(name);
+      if (part == parts.end()) {
+        const std::string why = fmt::format("'{}' is no part: {}", name, NamesOfParts());
+        throw CLI::ValidationError("--without", why);
       }
-      without.rates = true;
+      without.*part->second = true;
     }
     return true;
   };
   command
-      .add_option(
-          "--without", read,
-          "parts of the planner that are off; rates: they count where sites differ only (R100)")
+      .add_option("--without", read,
+                  "parts of the planner that are off: " + NamesOfParts() +
+                      " (rates: they count where sites differ only)")
       ->type_name("NAME[,NAME]")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/digest.h"
-#include "planner/words.h"
+#include "planner/words/words.h"
 #include "protocol/node_action.h"
 #include "protocol/node_event.h"
 

@@ -42,7 +42,7 @@ struct Options {
   // Most sums say that everybody reads them, and sources are put early, one after the other on each
   // node: so most sums are made by a ring (R64).
   bool rings = false;
-  // Moments at which all nodes ask for one object together, which then becomes a forest (R65), if its
+  // Moments at which all nodes ask for one object together, which then becomes a forest, if its
   // stripes are even and nobody reads another object as well.
   std::uint32_t rushes = 0;
   std::uint32_t fails = 0;  // an object, or a source of sums, gets an error in its place (R69)

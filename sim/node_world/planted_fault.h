@@ -21,7 +21,7 @@ enum class PlantedFault : std::uint8_t {
   kTrustsTheLastByte,      // complete without END (R21)
   kKeepsStoppedReaders,    // of a window (R38)
   kAsksInAnyOrder,         // for the blocks that go through a window (R19)
-  kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R42)
+  kTellsAllAtOnce,         // an inventory, its bytes included, heartbeats behind it (R15)
   kKeepsItsPlace,          // a fetch that gets nothing holds up those in line behind it (R46)
   kQueuesInputs,           // what a reduction depends on waits for a place like the rest (R46)
   kQueuesFeeders,          // and so does what feeds others
@@ -30,7 +30,7 @@ enum class PlantedFault : std::uint8_t {
   kDropsWhatIsToStay,      // the last copy of an object, as if the shard allowed it (R18, R70)
   kMisreportsFolds,        // whoever asked hears of fewer sources than the shard folded (R32, R82)
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
-  kTrustsGives,            // who is to get one waits for it for ever (R84)
+  kTrustsGives,            // who is to get one waits for it for ever (R83)
   kForgetsItsState,        // a restarted shard does not read its state file (R44)
 };
 

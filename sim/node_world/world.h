@@ -44,7 +44,7 @@ struct Report {
   std::uint64_t succeeded = 0;
   std::uint64_t sums = 0;        // of them: reductions
   std::uint64_t rings = 0;       // of these: by rings
-  std::uint64_t forests = 0;     // objects that became one (R65)
+  std::uint64_t forests = 0;     // objects that became one
   std::uint64_t windows = 0;     // and reads through a window
   std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
   std::uint64_t most_turns = 0;  // of one node within a second

@@ -210,7 +210,7 @@ void World::CheckClosed(const wire::NodeMessage& message) {
   }
 }
 
-// A session lasts unless a fault ended it (R42, R43).
+// A session lasts unless a fault ended it (R15, R43).
 void World::CheckEnded(Time opened) {
   if (opened <= disturbed_until_) return;
   Broken(fmt::format("P12: a session that opened at {:.3f} ended without a fault",
@@ -354,7 +354,7 @@ std::string World::Unsettled() const {
     if (!directory_->state(shard).knows_members()) {
       return fmt::format("P10: shard {} is still told what its nodes hold", shard);
     }
-    const auto nodes = directory_->state(shard).Nodes();
+    const auto nodes = directory_->state(shard).Nodes(Now());
     for (const Host& host : hosts_) {
       const auto is_it = [&host](const protocol::NodeView& node) {
         return host.member && node.node.id == host.member->assembly().settings.self;

@@ -19,8 +19,8 @@
 #include <hoplite/object_id.h>
 
 #include "base/time.h"
-#include "planner/directory_state.h"
-#include "planner/ownership_state.h"
+#include "planner/node/ownership_state.h"
+#include "planner/shard/directory_state.h"
 #include "sim/kit/every_order.h"
 
 namespace hoplite::sim {

@@ -173,7 +173,7 @@ Result<AllgatherReport> RunAllgather(const Options& options, Numbering numbering
       options.spread.count(), options.seed);
   AddLinks(report.replay, options.links);
   AddNoise(report.replay, options.noise);
-  if (options.without.rates) report.replay += " --without rates";
+  AddWithout(report.replay, options.without);
   if (options.unmeasured) report.replay += " --unmeasured";
   Allgather allgather(options, numbering);
   allgather.Write();

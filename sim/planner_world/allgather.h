@@ -11,7 +11,7 @@
 
 namespace hoplite::sim {
 
-// How the shards number the nodes. R39 needs that all do it alike; only tests choose otherwise, to
+// How the shards number the nodes. Ring order needs that all do it alike; only tests choose otherwise, to
 // see what it brings.
 enum class Numbering : std::uint8_t { kAlike, kByArrival, kEachItsOwn };
 

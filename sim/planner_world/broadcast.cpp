@@ -81,7 +81,7 @@ class BroadcastHistory {
   }
 
   void WriteReceivers() {
-    // In every other history the holder gives (R85).
+    // In every other history the holder gives (R83).
     const bool joint = options_.full_link && options_.seed % 2 == 1;
     for (std::uint32_t i = 1; i < options_.nodes && joint; ++i) world_.SetJoint(i);
     WriteGets();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/words.h"
+#include "planner/words/words.h"
 #include "sim/planner_world/planted_fault.h"
 
 namespace hoplite::sim {

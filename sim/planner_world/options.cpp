@@ -102,6 +102,12 @@ Result<void> Options::Validate() const {
   return Layout::For(size_bytes, stripes).Validate();
 }
 
+void AddWithout(std::string& command, const planner::Without& without) {
+  if (const std::string names = without.ToString(); !names.empty()) {
+    command += " --without " + names;
+  }
+}
+
 void AddLinks(std::string& command, const UnequalLinks& links) {
   for (const std::uint64_t rate : links.bytes_per_second) {
     command += fmt::format(" --rate {}bit", rate * 8);
@@ -149,7 +155,7 @@ std::string ReplayCommand(const Options& options) {
   AddFlag(command, "evictions", options.evictions, unset.evictions);
   AddFlag(command, "joins", options.joins, unset.joins);
   AddFlag(command, "subscriptions", options.subscriptions, unset.subscriptions);
-  if (options.without.rates) command += " --without rates";
+  AddWithout(command, options.without);
   if (options.unmeasured) command += " --unmeasured";
   AddFlag(command, "stripes", options.stripes, unset.stripes);
   AddFlag(command, "forest-from", options.forest_from, unset.forest_from);

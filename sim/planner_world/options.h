@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "planner/words/without.h"
 #include "sim/planner_world/noise.h"
 #include "sim/planner_world/planted_fault.h"
 
@@ -59,18 +60,13 @@ struct ReduceJob {
   bool root_here = false;
   // Whoever has a source reads the target, too: the plan may be one by stripes (R64).
   bool everyone_reads = false;
-  bool two_trees = false;         // and is so in two trees, whether that pays or not (R66)
+  bool two_trees = false;         // and is so in two trees, whether that pays or not
   bool staggered = false;         // sources arrive in order, evenly over the spread
   Duration straggler{0};          // the last source arrives that much later than it would
   std::uint32_t poor_nodes = 0;   // the last so many have no memory for partial results
   Duration get_spread{0};         // nodes ask for the target at random moments of [0, get_spread]
   bool kill_coordinator = false;  // at a random moment
   Duration put_again{0};          // sources of the dead are put by others after this; 0: never
-};
-
-// Parts of the planner that are switched off, to see what they do.
-struct Without {
-  bool rates = false;  // rates don't count where links differ, only where sites do (R100)
 };
 
 struct Options {
@@ -108,11 +104,11 @@ struct Options {
   std::uint32_t joins = 0;          // receivers that fetch others, too, from a random moment on
   std::uint32_t subscriptions = 0;  // nodes that follow the object's places from a random moment on
 
-  Without without;
+  planner::Without without;
   bool unmeasured = false;           // shards know nothing of the links before the first reports
   std::uint64_t room_bytes = 1_MiB;  // that a node with memory holds while it asks (R63)
   std::uint32_t stripes = 0;         // 0: what the size asks for
-  std::uint32_t forest_from = 0;     // so many who wait get a forest (R65); 0: if that pays
+  std::uint32_t forest_from = 0;     // so many who wait get a forest; 0: if that pays
   std::uint64_t inline_limit_bytes = 0;  // objects up to this size travel through the directory
   bool full_link = false;                // of which the directory's carries one at a time (R83)
   Duration recovery_window = std::chrono::seconds(1);  // of a restarted directory
@@ -122,6 +118,9 @@ struct Options {
   // The reaction to a bad value is to correct it: the message names the field.
   Result<void> Validate() const;
 };
+
+// " --without rates,forest" to such a command, if any is off.
+void AddWithout(std::string& command, const planner::Without& without);
 
 // Of the node's own links, at the start.
 constexpr std::uint64_t RateOf(const Options& options, std::uint32_t node) {

@@ -109,12 +109,10 @@ class NamesNoPair final : public Copied<NamesNoPair> {
 class Orders {
  public:
   void Note(const EventBody& event) {
-    if (const auto* plan = Said<protocol::ReduceOrders>(event)) {
-      by_slot_.clear();
-      for (const auto& planned : plan->orders) by_slot_[planned.order.slot] = planned;
-    } else if (const auto* one = Said<protocol::SlotAssign>(event)) {
-      by_slot_[one->order.slot] = {one->attempt, one->order};
-    }
+    const auto* said = Said<protocol::ReduceOrders>(event);
+    if (said == nullptr) return;
+    if (said->plan != 0) by_slot_.clear();
+    for (const auto& planned : said->orders) by_slot_[planned.order.slot] = planned;
   }
   const protocol::PlannedOrder& At(std::uint32_t slot) const { return by_slot_.at(slot); }
   void AddTo(Digest& digest) const {

@@ -47,10 +47,8 @@ void PairWitness::Told(const planner::EventBody& event, const planner::Directory
   } else if (std::holds_alternative<protocol::SlotDrained>(said->event)) {
     std::erase_if(kept_from_slots_,
                   [&](const auto& kept) { return kept.first.first == said->node; });
-  } else if (const auto* order = std::get_if<protocol::SlotAssign>(&said->event)) {
-    nodes_[order->attempt] = order->order.node;
-  } else if (const auto* plan = std::get_if<protocol::ReduceOrders>(&said->event)) {
-    for (const auto& [attempt, planned] : plan->orders) nodes_[attempt] = planned.node;
+  } else if (const auto* orders = std::get_if<protocol::ReduceOrders>(&said->event)) {
+    for (const auto& [attempt, planned] : orders->orders) nodes_[attempt] = planned.node;
   }
 }
 
@@ -141,12 +139,10 @@ std::string PairWitness::CheckPlan(const std::vector<protocol::NodeEvent>& said,
                                    Time now) {
   const std::uint64_t before = newest_;
   for (const protocol::NodeEvent& word : said) {
-    if (const auto* one = std::get_if<protocol::SlotAssign>(&word)) {
-      OnOrder(one->attempt, one->order);
-    } else if (const auto* plan = std::get_if<protocol::ReduceOrders>(&word)) {
-      planned_.clear();
-      for (const auto& [attempt, order] : plan->orders) OnOrder(attempt, order);
-    }
+    const auto* orders = std::get_if<protocol::ReduceOrders>(&word);
+    if (orders == nullptr) continue;
+    if (orders->plan != 0) planned_.clear();
+    for (const auto& [attempt, order] : orders->orders) OnOrder(attempt, order);
   }
   return CheckNeighbours(before, coordinator, now);
 }

@@ -14,8 +14,8 @@
 #include "base/digest.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "planner/directory_state.h"
-#include "planner/words.h"
+#include "planner/shard/directory_state.h"
+#include "planner/words/words.h"
 
 namespace hoplite::sim {
 

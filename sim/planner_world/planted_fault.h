@@ -13,7 +13,7 @@ enum class PlantedFault : std::uint8_t {
   kHandsOutDeadNodes,      // no end of a session is heard of: suspended and lost nodes stay
   kMixesVersionsOnResume,  // a new version goes by the number of the old one, partial copies stay
   kKeepsGrantsOpen,        // no end of a grant is heard of (R5)
-  kDropsOldGrantCompletions,  // "my copy is complete" counts only while its grant is open (R11)
+  kDropsOldGrantCompletions,  // "my copy is complete" counts only while its grant is open (R5)
   kListsWaitersForMemory,     // who asked where the object is has said Want, memory or not (R9)
   kFoldsTwice,                // a slot has one of its sources twice
   kKeepsBytesOfOldSlots,      // a slot's new version starts with what the old one folded

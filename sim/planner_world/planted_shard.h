@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 #include "sim/planner_world/fault_injector.h"
 #include "sim/planner_world/planted_fault.h"
 

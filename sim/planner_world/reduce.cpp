@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
-#include "planner/reduce_cost.h"
+#include "planner/reduce/reduce_cost.h"
 #include "sim/planner_world/bounds.h"
 #include "sim/planner_world/world.h"
 

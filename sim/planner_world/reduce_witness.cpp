@@ -9,23 +9,25 @@
 namespace hoplite::sim {
 
 void ReduceWitness::Told(const protocol::NodeEvent& event) {
-  if (const auto* order = std::get_if<protocol::SlotAssign>(&event)) On(*order);
-  if (const auto* orders = std::get_if<protocol::ReduceOrders>(&event)) On(*orders);
+  const auto* orders = std::get_if<protocol::ReduceOrders>(&event);
+  if (orders == nullptr) return;
+  if (orders->plan != 0) return OnPlan(*orders);
+  for (const protocol::PlannedOrder& planned : orders->orders) On(planned);
 }
 
-void ReduceWitness::On(const protocol::SlotAssign& order) {
-  const std::uint32_t slot = order.order.slot;
+void ReduceWitness::On(const protocol::PlannedOrder& planned) {
+  const std::uint32_t slot = planned.order.slot;
   const auto known = orders_.find(slot);
-  if (known != orders_.end() && order.attempt < known->second.attempt) return;
+  if (known != orders_.end() && planned.attempt < known->second.attempt) return;
   const bool again = known != orders_.end() && known->second.order.node != kNoNode;
-  orders_[slot] = {order.attempt, order.order};
+  orders_[slot] = planned;
   MayStart(slot, again);
 }
 
 // One that is repeated may be news to a shard that has forgotten it.
-void ReduceWitness::On(const protocol::ReduceOrders& orders) {
-  if (orders.attempt < plan_) return;
-  plan_ = orders.attempt;
+void ReduceWitness::OnPlan(const protocol::ReduceOrders& orders) {
+  if (orders.plan < plan_) return;
+  plan_ = orders.plan;
   orders_.clear();
   might_start_.merge(std::exchange(may_start_, {}));
   for (const protocol::PlannedOrder& planned : orders.orders) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/words.h"
+#include "planner/words/words.h"
 #include "protocol/node_event.h"
 #include "protocol/reduce_action.h"
 #include "sim/planner_world/virtual_slot.h"
@@ -47,8 +47,8 @@ class ReduceWitness {
   std::uint32_t Roots() const;
 
  private:
-  void On(const protocol::SlotAssign& order);
-  void On(const protocol::ReduceOrders& orders);
+  void On(const protocol::PlannedOrder& planned);
+  void OnPlan(const protocol::ReduceOrders& orders);
   void MayStart(std::uint32_t slot, bool with_all_above);
   std::string CheckRoots(const std::map<std::uint32_t, Version>& roots) const;
   std::string CheckAssigned(const protocol::SlotAssigned& assigned);

@@ -16,7 +16,7 @@ struct Round {
   std::uint32_t completed = 0;
   std::uint64_t moves = 0;
   std::uint64_t trials = 0;
-  double most_shown = 0;  // of what links carry: what the directory was shown of one (R104)
+  double most_shown = 0;  // of what links carry: what the directory was shown of one
 };
 
 struct Report {

@@ -17,7 +17,7 @@
 #include "base/digest.h"
 #include "base/layout.h"
 #include "base/time.h"
-#include "planner/flight_state.h"
+#include "planner/node/flight_state.h"
 #include "protocol/hand_on.h"
 #include "protocol/node_action.h"
 #include "protocol/node_event.h"

@@ -15,7 +15,7 @@
 
 #include "base/digest.h"
 #include "base/time.h"
-#include "planner/slot_state.h"
+#include "planner/node/slot_state.h"
 #include "sim/planner_world/network.h"
 
 namespace hoplite::sim {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/digest.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 #include "sim/planner_world/virtual_node.h"
 
 namespace hoplite::sim {

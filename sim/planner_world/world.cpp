@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/stripe_ring.h"
+#include "planner/reduce/stripe_ring.h"
 #include "sim/kit/message_digest.h"
 
 namespace hoplite::sim {
@@ -24,7 +24,8 @@ Stripes StripesOf(const Options& options) {
   if (options.noise.of_links()) return Stripes::kInTurns;
   if (!options.reduce || !options.reduce->everyone_reads) return Stripes::kSideBySide;
   const std::size_t members = std::min(PicksOf(options), options.nodes);
-  const bool may_be_ring = !options.reduce->two_trees && members <= planner::kMostInARing;
+  const bool may_be_ring =
+      !options.reduce->two_trees && !options.without.ring && members <= planner::kMostInARing;
   return may_be_ring ? Stripes::kInTurns : Stripes::kSideBySide;
 }
 
@@ -63,7 +64,7 @@ void World::StartDirectory(Duration recovery_window) {
   // Else the id would still be blocked when the object is put again.
   if (options_.rounds > 1) options.tombstone = options_.latency;
   options.forest_from = options_.forest_from;
-  options.rates = !options_.without.rates;
+  options.without = options_.without;
   if (!options_.unmeasured) {
     options.link = {.latency = options_.latency,
                     .overhead = Duration{0},

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/reduce_coordinator.h"
+#include "planner/reduce/reduce_coordinator.h"
 #include "sim/kit/event_queue.h"
 #include "sim/kit/noise.h"
 #include "sim/kit/random.h"
@@ -72,7 +72,8 @@ struct EndWait {
 
 // The reduction whose target the world's object is.
 struct Reduction {
-  Reduction(const ReduceOptions& options, NodeIndex node, std::uint32_t stripes, bool two_trees);
+  Reduction(const ReduceOptions& options, NodeIndex node, std::uint32_t stripes,
+            planner::StripePlans allowed);
 
   static constexpr std::uint64_t kRequest = 1;
   ReduceOptions options;
@@ -142,7 +143,7 @@ class World {
   const Network& network() const { return network_.whole(); }
   // Of receivers from source to source, as the directory granted.
   std::uint64_t moves() const { return moves_; }
-  // The moves of trials (R37), which count apart.
+  // The moves of trials, which count apart.
   std::uint64_t trials() const { return trials_; }
   // What the directory was shown that this node's link carries, in bytes per second.
   double ShownOf(NodeIndex index) const;

@@ -20,13 +20,20 @@ Duration DeadlineOf(const Options& options, std::size_t sources) {
   return FromSeconds(std::min(kFaultSeconds + 2 * folding, kMostSeconds));
 }
 
+planner::StripePlans PlansAllowed(const Options& options) {
+  using enum planner::StripePlans;
+  if (options.reduce->two_trees) return kTwoTrees;
+  if (options.without.ring) return options.without.trees ? kTree : kNoRing;
+  return options.without.trees ? kNoTwoTrees : kWhatPays;
+}
+
 }  // namespace
 
 Reduction::Reduction(const ReduceOptions& options_in, NodeIndex node_in, std::uint32_t stripes,
-                     bool two_trees)
+                     planner::StripePlans allowed)
     : options(options_in),
       node(node_in),
-      coordinator(options_in, NodeId{node_in + 1}, kRequest, two_trees),
+      coordinator(options_in, NodeId{node_in + 1}, kRequest, allowed),
       witness(options_in.num_objects.value_or(options_in.sources.size()), stripes) {}
 
 void World::PutSource(NodeIndex index, const ObjectId& source) {
@@ -37,7 +44,7 @@ void World::PutSource(NodeIndex index, const ObjectId& source) {
 }
 
 void World::Reduce(const ReduceOptions& request, NodeIndex coordinator) {
-  reduction_.emplace(request, coordinator, layout_.stripe_count, options_.reduce->two_trees);
+  reduction_.emplace(request, coordinator, layout_.stripe_count, PlansAllowed(options_));
   if (!members_[coordinator].alive) return;
   reduction_->coordinator.OnSite(members_[coordinator].node.id(), SiteName(coordinator));
   reduction_->asked = true;

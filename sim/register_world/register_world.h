@@ -20,13 +20,13 @@
 #include <hoplite/object_id.h>
 
 #include "base/time.h"
-#include "planner/directory_state.h"
-#include "planner/register_state.h"
+#include "planner/node/register_state.h"
+#include "planner/shard/directory_state.h"
 #include "sim/kit/every_order.h"
 
 namespace hoplite::sim {
 
-// Each breaks one part of the rules R90-R98, at the edge of a shard, a node or a client.
+// Each breaks one part of the rules R90-R96, at the edge of a shard, a node or a client.
 enum class RegisterFault : std::uint8_t {
   kNone,
   kAnyNumber,      // a write is done whatever the register's number is

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "planner/reduce_coordinator.h"
+#include "planner/reduce/reduce_coordinator.h"
 #include "sim/planner_world/reduce_witness.h"
 
 namespace hoplite::sim {

@@ -50,11 +50,11 @@ struct SmallOptions {
   bool put_again = false;        // one more node puts other bytes, once the first producer is dead
   bool deletes = false;          // the last node deletes the object, at any moment
   bool inlined = false;          // the directory has it, and its link carries one at a time (R83)
-  bool joint = false;            // readers want other objects, too: its holder gives (R85)
+  bool joint = false;            // readers want other objects, too: its holder gives (R83)
   bool joins = false;            // node 1 begins to want others, at any moment
   std::uint32_t lost_gives = 0;  // on their way from node to node
-  bool slow_link = false;        // node 1's; a better source is always worth a move (R102)
-  bool two_sites = false;        // every other node is in the second one (R105)
+  bool slow_link = false;        // node 1's; a better source is always worth a move
+  bool two_sites = false;        // every other node is in the second one
   bool looks_on = false;         // the last node does not ask for the object
   std::optional<SmallCut> cut;
   // The sources of the reduction that makes the object; 0: a Put does. Node i has source i, the
@@ -64,7 +64,7 @@ struct SmallOptions {
   std::uint32_t wanted = 0;  // of the sources; 0: all
   // All who have a source read the target, so that it may be made by stripes.
   bool everyone_reads = false;
-  bool two_trees = false;  // and is so in two trees (R66)
+  bool two_trees = false;  // and is so in two trees
   PlantedFault fault = PlantedFault::kNone;
 };
 

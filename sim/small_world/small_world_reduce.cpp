@@ -50,8 +50,9 @@ void SmallWorld::StartReduction() {
   reduction_ = SmallReduction{
       .options = request,
       .node = coordinator,
-      .coordinator = planner::ReduceCoordinator(request, members_[coordinator].node.id(),
-                                                SmallReduction::kRequest, options_.two_trees),
+      .coordinator = planner::ReduceCoordinator(
+          request, members_[coordinator].node.id(), SmallReduction::kRequest,
+          options_.two_trees ? planner::StripePlans::kTwoTrees : planner::StripePlans::kWhatPays),
       .history = {},
       .witness =
           ReduceWitness(request.num_objects.value_or(request.sources.size()), options_.stripes),

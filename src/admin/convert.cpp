@@ -104,6 +104,8 @@ v1::Node ToProto(const protocol::NodeView& view) {
   message.set_link_bytes_per_second(view.bytes_per_second);
   const auto round_trip = std::chrono::ceil<std::chrono::microseconds>(view.round_trip);
   message.set_round_trip_us(static_cast<std::uint64_t>(round_trip.count()));
+  const auto rate_age = std::chrono::ceil<std::chrono::microseconds>(view.rate_age);
+  message.set_rate_age_us(static_cast<std::uint64_t>(rate_age.count()));
   return message;
 }
 

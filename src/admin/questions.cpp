@@ -5,7 +5,7 @@
 #include <asio/post.hpp>
 
 #include "base/clock.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 #include "protocol/failure.h"
 
 namespace hoplite::admin {

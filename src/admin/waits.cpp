@@ -7,7 +7,7 @@
 
 #include "admin/questions.h"
 #include "base/clock.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 
 namespace hoplite::admin {
 namespace {

@@ -95,6 +95,11 @@ std::string FormatExactSize(std::uint64_t bytes) {
   return fmt::format("{} bytes ({})", bytes, FormatSize(bytes));
 }
 
+std::string FormatAge(Duration age) {
+  constexpr Duration kYoung = std::chrono::seconds(5);
+  return age < kYoung ? "" : fmt::format(", {:.0f} s ago", ToSeconds(age));
+}
+
 std::string HostPort::ToString() const {
   return host.contains(':') ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }

@@ -19,6 +19,8 @@ Result<Duration> ParseDuration(std::string_view text);   // "200ms", "30s", "5us
 
 std::string FormatSize(std::uint64_t bytes);       // "16.0 MiB"
 std::string FormatExactSize(std::uint64_t bytes);  // "16777216 bytes (16.0 MiB)"
+// ", 90 s ago", behind what may be otherwise by now; nothing behind what is younger than 5 s.
+std::string FormatAge(Duration age);
 
 // "HOST:PORT", "[v6]:PORT". Port 0 is allowed: it means "pick one".
 struct HostPort {

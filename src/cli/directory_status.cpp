@@ -10,7 +10,7 @@
 #include <asio/io_context.hpp>
 
 #include "base/try.h"
-#include "client/from_views.h"
+#include "client/pictures.h"
 #include "client/status.h"
 #include "directory/away.h"
 #include "directory/tcp_port.h"
@@ -23,8 +23,12 @@ void AddNode(const NodeStatus& node, std::vector<NodeStatus>& nodes) {
   const auto known = std::ranges::find(nodes, node.name, &NodeStatus::name);
   if (known == nodes.end()) return nodes.push_back(node);
   known->alive = known->alive && node.alive;
-  // A shard hears of the transfers of its own objects only.
-  known->bytes_per_second = std::max(known->bytes_per_second, node.bytes_per_second);
+  // A shard hears of the transfers of its own objects only: whoever heard one last knows best.
+  const bool heard_later = known->bytes_per_second == 0 || node.rate_age < known->rate_age;
+  if (node.bytes_per_second > 0 && heard_later) {
+    known->bytes_per_second = node.bytes_per_second;
+    known->rate_age = node.rate_age;
+  }
   known->round_trip = std::max(known->round_trip, node.round_trip);
 }
 

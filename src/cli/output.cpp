@@ -290,6 +290,7 @@ Json ToJson(const ClusterStatus& status, const TransferRates& rates) {
                                  {"memory_bytes", node.memory_bytes},
                                  {"used_bytes", node.used_bytes},
                                  {"bytes_per_second", node.bytes_per_second},
+                                 {"rate_age_us", node.rate_age.count()},
                                  {"round_trip_us", node.round_trip.count()},
                                  {"corrupt_blocks", node.corrupt_blocks}});
   }
@@ -342,7 +343,8 @@ std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
     }
     if (node.bytes_per_second > 0) {
       text +=
-          fmt::format("  link {:.0f} Mbit/s", static_cast<double>(node.bytes_per_second) / 125e3);
+          fmt::format("  link {:.0f} Mbit/s{}", static_cast<double>(node.bytes_per_second) / 125e3,
+                      FormatAge(node.rate_age));
     }
     if (node.round_trip.count() > 0) {
       text += fmt::format(", round trip {} us", node.round_trip.count());

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/try.h"
 #include "client/convert.h"
 #include "client/get_many.h"
+#include "client/pictures.h"
 #include "wire/local_protocol.h"
+#include "wire/pictures.h"
 
 namespace hoplite::client {
 
@@ -18,7 +21,8 @@ local::Request InfoOf(std::span<const ObjectId> ids) {
 
 Result<ObjectInfo> ReadInfo(const local::Infos::Got& got) {
   if (got.has_error()) return std::unexpected(ToError(got.error()));
-  return ToObjectInfo(got.info());
+  TRY_ASSIGN(const protocol::ObjectView view, wire::FromProto(got.info()));
+  return ToObjectInfo(view);
 }
 
 bool IsLost(const Result<ObjectInfo>& info) {

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/try.h"
-#include "client/convert.h"
+#include "client/pictures.h"
+#include "wire/pictures.h"
 
 namespace hoplite::client {
 namespace {
@@ -28,6 +30,31 @@ Time Soonest(Time deadline, Duration patience) {
   return patience > kNever - now ? deadline : std::min(deadline, now + patience);
 }
 
+ClientsStatus ToClientsStatus(const local::ClusterStatus::Clients& clients) {
+  return {.clients = clients.clients(),
+          .requests = clients.requests(),
+          .pins = clients.pins(),
+          .most_requests = clients.most_requests(),
+          .most_pins = clients.most_pins(),
+          .requests_per_client = clients.requests_per_client(),
+          .pins_per_client = clients.pins_per_client(),
+          .owned = clients.owned(),
+          .max_owned = clients.max_owned(),
+          .most_held_bytes = clients.most_held_bytes(),
+          .most_held_objects = clients.most_held_objects(),
+          .quota_bytes = clients.quota_bytes(),
+          .quota_objects = clients.quota_objects()};
+}
+
+// A shard's first page adds what the shard says of itself, that of the first one also the nodes.
+void AddShard(const protocol::StatusPage& page, const local::ClusterStatus::Clients& clients,
+              ClusterStatus& status) {
+  status.shards.push_back(ToShardStatus(page.shard));
+  if (!status.nodes.empty()) return;
+  for (const protocol::NodeView& node : page.nodes) status.nodes.push_back(ToNodeStatus(node));
+  status.clients = ToClientsStatus(clients);
+}
+
 // Asks for what one shard shows, page after page, and adds it.
 Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time deadline,
                            Duration patience, std::uint64_t max_objects, ClusterStatus& status) {
@@ -41,16 +68,17 @@ Result<void> AddShardPages(Connection& connection, std::uint32_t shard, Time dea
         static_cast<std::uint32_t>(std::clamp(left, std::uint64_t{1}, kPage)));
     TRY_ASSIGN(const local::Answer answer,
                connection.Call(std::move(request), Soonest(deadline, patience)));
-    const auto& page = answer.status();
-    if (after.empty()) AddShard(page, status);
+    TRY_ASSIGN(const protocol::StatusPage page, wire::FromProto(answer.status().page()));
+    if (after.empty()) AddShard(page, answer.status().clients(), status);
+    const std::vector<protocol::ObjectView>& objects = page.page.objects;
     // One page may have one object more than is wanted: a request for none asks for one.
-    for (const auto& object : page.objects()) {
+    for (const protocol::ObjectView& object : objects) {
       if (left == 0) break;
       status.objects.push_back(ToObjectInfo(object));
       --left;
     }
-    more = page.more() && left > 0 && page.objects_size() > 0;
-    if (more) after = page.objects(page.objects_size() - 1).object();
+    more = page.page.more && left > 0 && !objects.empty();
+    if (more) after = objects.back().object.view();
   }
   return {};
 }

@@ -122,7 +122,7 @@ void DirectoryService::Status(const protocol::PageRequest& page,
     protocol::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
     status.shard.queues = self->Queues();
     status.shard.moves = self->tally_.Moves();
-    if (!page.after) status.nodes = self->state_.Nodes();
+    if (!page.after) status.nodes = self->state_.Nodes(Now());
     done(std::move(status));
   });
 }
@@ -141,7 +141,7 @@ protocol::SessionQueuesView DirectoryService::Queues() const {
 Metrics DirectoryService::MetricsNow() const {
   protocol::ShardView shard = state_.Shard();
   shard.queues = Queues();
-  Metrics metrics = MetricsOf(tally_, shard, state_.Nodes());
+  Metrics metrics = MetricsOf(tally_, shard, state_.Nodes(Now()));
   metrics.push_back(GaugeOf("hoplite_directory_collecting",
                             "1 while the shard collects what its nodes hold after its start",
                             state_.collecting() ? 1 : 0));

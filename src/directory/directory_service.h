@@ -34,7 +34,7 @@
 #include "directory/session.h"
 #include "directory/shard_port.h"
 #include "directory/shard_tally.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 #include "wire/directory_session.h"
 
 namespace hoplite::directory {

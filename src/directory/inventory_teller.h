@@ -1,4 +1,4 @@
-// InventoryTeller: how far a session's inventory is told (R42).
+// InventoryTeller: how far a session's inventory is told (R15).
 //
 // The inventory is taken from the node part by part, in order of object id, as the session has
 // room: copies and requests first, then InventoryEnd, then, in the background, the bytes of small

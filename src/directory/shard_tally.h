@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/words.h"
+#include "planner/words/words.h"
 #include "protocol/node_action.h"
 #include "protocol/views.h"
 

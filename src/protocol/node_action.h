@@ -152,7 +152,7 @@ struct TakeCopy {
   Version version;
 };
 
-// Hand your copy of this version on to these, as a Give: the shard's own link has much to carry (R85).
+// Hand your copy of this version on to these, as a Give: the shard's own link has much to carry (R83).
 // Not answered.
 struct GiveCopy {
   ObjectId object;

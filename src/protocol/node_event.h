@@ -87,7 +87,7 @@ struct Want {
   Version version;
   StripeMarks marks;
   bool leaf = false;   // it keeps nothing of what it gets: nobody is ever sent to it (R38)
-  bool joint = false;  // the node fetches other objects, too: it matters who passes this on (R40)
+  bool joint = false;  // the node fetches other objects, too: it matters who passes this on
 };
 // The last local waiter went away (cancel, deadline): forget the want and list the copy no longer.
 // The node closes its open grants as kAbandoned by itself.
@@ -188,7 +188,7 @@ struct Held {
   bool complete = false;
   StripeMask produces = 0;          // makes these itself: its own Put, not yet sealed
   bool primary = false;             // made by a Put: not to be evicted
-  std::vector<Upstream> upstreams;  // for the dependency graph; no stripe twice (R62)
+  std::vector<Upstream> upstreams;  // for the dependency graph; no stripe twice (R15)
   bool ever_owned = false;          // it goes with the id's last owner
 };
 // All bytes of a complete copy, for the directory to keep: its putter repeats them after the
@@ -241,8 +241,8 @@ using NodeEvent =
     std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
                  GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
                  Tombstone, InventoryEnd, StoreUsage, ToldWaits, ReduceOpen, ReduceShape,
-                 SlotAssign, ReduceOrders, ReduceClose, SlotFailed, SlotDrained, ReduceCommit,
-                 SlotProgress, Owner, Owned, RegisterUse>;
+                 ReduceOrders, ReduceClose, SlotFailed, SlotDrained, ReduceCommit, SlotProgress,
+                 Owner, Owned, RegisterUse>;
 
 // The object an event speaks of (its shard); null for InventoryEnd, StoreUsage and ToldWaits,
 // which go to every shard.

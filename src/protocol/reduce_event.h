@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hoplite/object_id.h>
@@ -84,7 +85,7 @@ struct ReduceOpen {
   ShardFold shard_fold;
   std::optional<Duration> grace = {};  // as in Create
 };
-// The size is known. Once per reduction, before the first SlotAssign.
+// The size is known. Once per reduction, before the first order.
 struct ReduceShape {
   ObjectId object;
   std::uint64_t request = 0;
@@ -93,28 +94,26 @@ struct ReduceShape {
   std::string metadata;
   bool everyone_reads = false;  // whoever executes a slot is to have a copy when it is committed
 };
-// Executes, or vacates, a slot. For one that was executed before, this resets it and all its
-// ancestors: each gets a new version. An attempt that is not newer than the known one changes
-// nothing, so all of them are repeated after each ReduceOpened.
-struct SlotAssign {
-  ObjectId object;
-  std::uint64_t request = 0;
-  std::uint64_t attempt = 0;
-  SlotOrder order;
-};
-// The whole plan, in place of what was ordered before, as one. `attempt` counts as those of slots do:
-// a shard that knows this plan, or a later one, ignores it. Slots are numbered anew.
+// Executes, or vacates, a slot. An attempt that is not newer than the known one changes nothing.
 struct PlannedOrder {
   std::uint64_t attempt = 0;
   SlotOrder order;
   friend bool operator==(const PlannedOrder&, const PlannedOrder&) = default;
 };
+// `plan` 0: orders beside what was ordered before. Each resets its slot, if that was executed before,
+// and all its ancestors: they get new versions. Else the whole plan of that number, in place of what
+// was ordered before, as one: slots are numbered anew. Plans and attempts are numbered together. A
+// shard that knows this plan, or a later one, ignores it. All are repeated after each ReduceOpened.
 struct ReduceOrders {
   ObjectId object;
   std::uint64_t request = 0;
-  std::uint64_t attempt = 0;
+  std::uint64_t plan = 0;
   std::vector<PlannedOrder> orders;
 };
+inline ReduceOrders OneOrder(const ObjectId& object, std::uint64_t request, std::uint64_t attempt,
+                             SlotOrder order) {
+  return {object, request, 0, {{attempt, std::move(order)}}};
+}
 // Gives up: the target's waiters get this error. After ReduceCommitted: the outcome is known.
 struct ReduceClose {
   ObjectId object;

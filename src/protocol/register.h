@@ -1,5 +1,5 @@
 // Registers: small values with a number, each kept by the shard of its name while some node has it
-// open. What nodes and the shard say of them (R90-R98 of docs/protocol.md).
+// open. What nodes and the shard say of them (R90-R96 of docs/protocol.md).
 #pragma once
 
 #include <cstddef>

@@ -22,6 +22,7 @@ struct HolderView {
   bool producing = false;
   std::uint64_t valid_bytes = 0;
   std::uint64_t bytes_per_second = 0;  // as NodeView's
+  Duration rate_age{0};
 };
 struct TransferView {
   NodeId from;
@@ -79,6 +80,7 @@ struct NodeView {
   bool alive = false;                  // false: suspended
   StoreUsage usage;                    // as the node last told it
   std::uint64_t bytes_per_second = 0;  // measured rate of its link; 0: not yet
+  Duration rate_age{0};                // since the shard heard that rate last
   Duration round_trip{0};              // measured, to its peers and back; 0: not yet
 };
 // What waits at the shard for its nodes to take it.

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "protocol/elements.h"
-#include "wire/directory_messages.h"
 
 namespace hoplite::wire {
 

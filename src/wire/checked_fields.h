@@ -18,11 +18,13 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/time.h"
-#include "hoplite/v1/directory.pb.h"
+#include "hoplite/v1/parts.pb.h"
 #include "protocol/node_event.h"
 #include "protocol/node_info.h"
 
 namespace hoplite::wire {
+
+inline constexpr std::size_t kMaxNameBytes = 255;
 
 std::unexpected<Error> Bad(std::string_view field, std::string_view why);
 

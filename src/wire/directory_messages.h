@@ -6,7 +6,6 @@
 // GrantClosed, Progress) are checked for their number only: whoever has the layout compares.
 #pragma once
 
-#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -16,22 +15,16 @@
 #include "hoplite/v1/directory.pb.h"
 #include "protocol/node_action.h"
 #include "protocol/node_event.h"
-#include "protocol/views.h"
 #include "wire/directory_session.h"
+#include "wire/pictures.h"
 
 namespace hoplite::wire {
-
-inline constexpr std::size_t kMaxNameBytes = 255;
 
 v1::Hello ToProto(const Hello& hello);
 v1::Welcome ToProto(const Welcome& welcome);
 v1::Ended ToProto(const Ended& ended);
 v1::NodeEvent ToProto(const protocol::NodeEvent& event);
 v1::NodeAction ToProto(const protocol::NodeAction& action);
-v1::NodeView ToProto(const protocol::NodeView& view);
-v1::ShardView ToProto(const protocol::ShardView& view);
-v1::ObjectView ToProto(const protocol::ObjectView& view);
-v1::StatusRequest ToProto(const protocol::PageRequest& page);
 v1::Failure ToProto(const NoAnswer& why);
 
 Result<Hello> FromProto(const v1::Hello& message);
@@ -42,11 +35,6 @@ Result<protocol::NodeEvent> FromProto(v1::NodeEvent& message);
 Result<protocol::NodeAction> FromProto(v1::NodeAction& message);
 Result<NodeMessage> FromProto(v1::NodeMessage& message);
 Result<ShardMessage> FromProto(v1::ShardMessage& message);
-Result<protocol::NodeView> FromProto(const v1::NodeView& message);
-protocol::ShardView FromProto(const v1::ShardView& message);  // every one is sound
-Result<protocol::ObjectView> FromProto(const v1::ObjectView& message);
-Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message);
-Result<protocol::StatusPage> FromProto(const v1::StatusReply& message);
 Result<NoAnswer> FromProto(const v1::Failure& message);
 
 }  // namespace hoplite::wire

@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 16;
+inline constexpr std::uint32_t kDirectoryProtocol = 17;
 
 // A node introduces itself.
 struct Hello {

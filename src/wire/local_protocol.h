@@ -10,7 +10,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kLocalProtocolVersion = 14;
+inline constexpr std::uint32_t kLocalProtocolVersion = 15;
 // The client waits for the reason of a timeout a little beyond its deadline. On a busy host reasons are
 // late, so the node gives them a little before: a twentieth of the time, at most this.
 inline constexpr std::chrono::milliseconds kMostEarly{50};

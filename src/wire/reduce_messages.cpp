@@ -36,16 +36,10 @@ void Write(const protocol::ReduceShape& event, v1::NodeEvent& to) {
   body.set_metadata(event.metadata);
   body.set_everyone_reads(event.everyone_reads);
 }
-void Write(const protocol::SlotAssign& event, v1::NodeEvent& to) {
-  v1::SlotAssign& body = *to.mutable_slot_assign();
-  body.set_request(event.request);
-  body.set_attempt(event.attempt);
-  WriteOrder(event.order, *body.mutable_order());
-}
 void Write(const protocol::ReduceOrders& event, v1::NodeEvent& to) {
   v1::ReduceOrders& body = *to.mutable_reduce_orders();
   body.set_request(event.request);
-  body.set_attempt(event.attempt);
+  body.set_plan(event.plan);
   for (const protocol::PlannedOrder& planned : event.orders) {
     v1::PlannedOrder& added = *body.add_orders();
     added.set_attempt(planned.attempt);
@@ -111,14 +105,8 @@ Result<NodeEvent> Read(const ObjectId& target, v1::ReduceShape& body) {
   return event;
 }
 
-Result<NodeEvent> Read(const ObjectId& target, const v1::SlotAssign& body) {
-  protocol::SlotAssign event{target, body.request(), body.attempt(), {}};
-  TRY_ASSIGN(event.order, ReadOrder(body.order()));
-  return event;
-}
-
 Result<NodeEvent> Read(const ObjectId& target, const v1::ReduceOrders& body) {
-  protocol::ReduceOrders event{target, body.request(), body.attempt(), {}};
+  protocol::ReduceOrders event{target, body.request(), body.plan(), {}};
   if (body.orders_size() > static_cast<int>(protocol::kMaxSlots)) {
     return Bad("orders", fmt::format("has {} entries, a plan at most {} slots", body.orders_size(),
                                      protocol::kMaxSlots));
@@ -173,8 +161,6 @@ Result<NodeEvent> ReadReduction(const ObjectId& target, Version version, v1::Nod
       return Read(target, *message.mutable_reduce_open());
     case v1::NodeEvent::kReduceShape:
       return Read(target, *message.mutable_reduce_shape());
-    case v1::NodeEvent::kSlotAssign:
-      return Read(target, message.slot_assign());
     case v1::NodeEvent::kReduceOrders:
       return Read(target, message.reduce_orders());
     case v1::NodeEvent::kReduceClose:

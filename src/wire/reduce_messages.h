@@ -9,7 +9,6 @@ namespace hoplite::wire {
 
 void Write(const protocol::ReduceOpen& event, v1::NodeEvent& to);
 void Write(const protocol::ReduceShape& event, v1::NodeEvent& to);
-void Write(const protocol::SlotAssign& event, v1::NodeEvent& to);
 void Write(const protocol::ReduceOrders& event, v1::NodeEvent& to);
 void Write(const protocol::ReduceClose& event, v1::NodeEvent& to);
 void Write(const protocol::SlotFailed& event, v1::NodeEvent& to);

@@ -6,7 +6,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "fuzz/targets.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 #include "unit/planner/ring_orders.h"
 
 namespace hoplite::fuzz {
@@ -127,10 +127,10 @@ class Members {
     open.shard_fold.fold.sources = 1 + Small(2);
     return open;
   }
-  SlotAssign AnAssignment(const ObjectId& object) {
-    SlotAssign assign{object, Small(1), Small(15), {}};
-    assign.order = AnOrder();
-    return assign;
+  ReduceOrders AnAssignment(const ObjectId& object) {
+    const std::uint64_t request = Small(1);
+    const std::uint64_t attempt = Small(15);
+    return protocol::OneOrder(object, request, attempt, AnOrder());
   }
   SlotOrder AnOrder() {
     SlotOrder order{.slot = Slot()};

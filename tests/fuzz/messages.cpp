@@ -5,7 +5,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "fuzz/targets.h"
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 #include "wire/directory_messages.h"
 #include "wire/trace.h"
 
@@ -58,7 +58,7 @@ void Tell(const std::vector<protocol::NodeEvent>& events) {
     for (const planner::Action& action : actions) RequireSame(action.body);
   }
   for (const auto& view : state.Objects()) RequireSame(view);
-  for (const auto& view : state.Nodes()) RequireSame(view);
+  for (const auto& view : state.Nodes(Time{})) RequireSame(view);
 }
 
 }  // namespace

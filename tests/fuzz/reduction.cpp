@@ -8,8 +8,8 @@
 
 #include "base/reduce_options.h"
 #include "fuzz/targets.h"
-#include "planner/directory_state.h"
-#include "planner/reduce_planner.h"
+#include "planner/reduce/reduce_planner.h"
+#include "planner/shard/directory_state.h"
 
 namespace hoplite::fuzz {
 namespace {
@@ -109,13 +109,10 @@ class Plans {
   }
 
   void Note(const NodeEvent& order) {
-    if (const auto* assign = std::get_if<SlotAssign>(&order)) {
-      orders_[assign->order.slot] = assign->order;
-    }
-    const auto* plan = std::get_if<ReduceOrders>(&order);
-    if (plan == nullptr) return;
-    orders_.clear();
-    for (const PlannedOrder& planned : plan->orders) orders_[planned.order.slot] = planned.order;
+    const auto* said = std::get_if<ReduceOrders>(&order);
+    if (said == nullptr) return;
+    if (said->plan != 0) orders_.clear();
+    for (const PlannedOrder& planned : said->orders) orders_[planned.order.slot] = planned.order;
   }
   // A source counts once in each stripe, and no more than are wanted, in all that was ordered last.
   // Not after each order: a source may go from one slot that was lost to another.

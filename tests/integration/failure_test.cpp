@@ -157,7 +157,7 @@ TEST(Failure, NobodyWaitsForASlowRelay) {
     return Eventually([&] { return Received(cluster, node) > 0; });
   };
   // The shard must see what the first one can carry before the slow one comes, which might take its
-  // place in the line otherwise (R40): where nothing is known of anybody, nobody is passed.
+  // place in the line otherwise: where nothing is known of anybody, nobody is passed.
   const std::size_t first = add(kSlow);
   ASSERT_TRUE(get(first));
   ASSERT_TRUE(Eventually([&] { return Received(cluster, first) > kSize / 8; }));

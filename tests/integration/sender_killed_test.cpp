@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Places, MembersKilled,
 TEST(SourceKilled, TheNextBytesComeAtOnce) {
   Broadcast broadcast;
   broadcast.WaitForBytes(2, kSize / 3);
-  std::map<std::size_t, std::uint64_t> before;  // who came late took others' places (R40)
+  std::map<std::size_t, std::uint64_t> before;  // who came late took others' places
   for (std::size_t i = 2; i < Broadcast::kNodes; ++i) before[i] = broadcast.Resumed(i);
   const std::size_t source = broadcast.Source();
   const auto start = std::chrono::steady_clock::now();

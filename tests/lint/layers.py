@@ -18,6 +18,17 @@ LAYERS = [layer for level in LEVELS for layer in level]
 NODE_ROOMS = ("memory", "core", "local", "streams", "owners", "registers", "drain", "pull", "reduce", "put", "give",
               "serve", "shard", "clients")
 
+# The rooms of src/planner, and which other ones each may include.
+PLANNER_ROOMS = {
+    "words": set(),
+    "node": {"words"},
+    "copies": {"words"},
+    "reduce": {"words", "copies"},
+    "serving": {"words", "copies"},
+    "books": {"words", "copies", "reduce", "serving"},
+    "shard": {"words", "copies", "reduce", "serving", "books"},
+}
+
 # Public headers that hold values only: their code is in base, so any layer may use them.
 PUBLIC_VALUES = {"object_id.h", "result.h", "config.h", "drain.h", "dtype.h", "export.h", "options.h", "reduce.h"}
 
@@ -89,10 +100,8 @@ def in_layer(path, layer, target):
             return f"{layer} may not use the public API, which is made of it"
     if layer in ("protocol", "planner") and IMPURE.fullmatch(target):
         return PURE
-    if layer == "node" and room_of(path) not in (None, *NODE_ROOMS):
-        return f"NODE_ROOMS does not say where the room {room_of(path)} stands"
-    if layer == other == "node" and not looks_down(path, target):
-        return f"a room of src/node includes those before it: {', '.join(NODE_ROOMS)}"
+    if why := between_rooms(path, layer, target):
+        return why
     if other == "sim" and path != "src/cli/main.cpp":
         return "nothing on the way of real bytes uses the simulation"
     if layer == "planner" and UNORDERED.fullmatch(target):
@@ -100,17 +109,32 @@ def in_layer(path, layer, target):
     return from_home(path, target)
 
 
-def looks_down(path, target):
-    """Whether a file of src/node may include that one."""
-    here, there = (NODE_ROOMS.index(room) if room in NODE_ROOMS else len(NODE_ROOMS)
-                   for room in (room_of(path), room_of(target)))
-    return there <= here
+def between_rooms(path, layer, target):
+    """Why a file of this layer may not include that file of the same layer, or None."""
+    here, there = room_of(path.removeprefix("src/")), room_of(target)
+    if layer == "planner" and here not in PLANNER_ROOMS:
+        return f"PLANNER_ROOMS does not say where the room {here} stands"
+    if layer == "node" and here not in (None, *NODE_ROOMS):
+        return f"NODE_ROOMS does not say where the room {here} stands"
+    if target.split("/")[0] != layer or here == there:
+        return None
+    if layer == "planner" and there not in PLANNER_ROOMS[here]:
+        return f"the room {here} of src/planner includes {', '.join(sorted(PLANNER_ROOMS[here])) or 'no other'}"
+    if layer == "node" and not looks_down(here, there):
+        return f"a room of src/node includes those before it: {', '.join(NODE_ROOMS)}"
+    return None
+
+
+def looks_down(here, there):
+    """Whether that room of src/node lies before this one; None wires them all."""
+    lies = [NODE_ROOMS.index(room) if room in NODE_ROOMS else len(NODE_ROOMS) for room in (here, there)]
+    return lies[1] <= lies[0]
 
 
 def room_of(path):
-    """The folder of this file below node; None: it lies in none."""
-    inside = path.rpartition("node/")[2].split("/")
-    return inside[0] if len(inside) > 1 else None
+    """The folder of this file below its layer's; None: it lies in none."""
+    inside = path.split("/")
+    return inside[1] if len(inside) > 2 else None
 
 
 def in_sim(path, room, target):

@@ -130,15 +130,15 @@ class Layers(unittest.TestCase):
         return layers.check(path, f"#include {include}\n")
 
     def test_upward_and_sideways_arrows(self):
-        self.assertTrue(self.seen("src/planner/a.cpp", '"store/copy.h"'))
+        self.assertTrue(self.seen("src/planner/shard/a.cpp", '"store/copy.h"'))
         self.assertTrue(self.seen("src/store/a.h", '"net/stream.h"'))
         self.assertTrue(self.seen("src/wire/a.h", '"net/stream.h"'))
         self.assertTrue(self.seen("src/node/a.h", '"client/client.h"'))
-        self.assertTrue(self.seen("src/wire/a.h", '"planner/words.h"'))
+        self.assertTrue(self.seen("src/wire/a.h", '"planner/words/words.h"'))
         self.assertFalse(self.seen("src/wire/a.h", '"protocol/node_event.h"'))
         self.assertFalse(self.seen("src/net/a.h", '"wire/frame.h"'))
         self.assertFalse(self.seen("src/node/a.h", '"directory/directory_client.h"'))
-        self.assertFalse(self.seen("src/planner/a.h", '"base/ids.h"'))
+        self.assertFalse(self.seen("src/planner/shard/a.h", '"base/ids.h"'))
 
     def test_rooms_of_the_node_look_one_way(self):
         self.assertTrue(self.seen("src/node/streams/a.h", '"node/pull/flight.h"'))
@@ -147,6 +147,15 @@ class Layers(unittest.TestCase):
         self.assertFalse(self.seen("src/node/pull/a.h", '"node/pull/flight.h"'))
         self.assertFalse(self.seen("src/node/node.h", '"node/clients/client_calls.h"'))
         self.assertTrue(self.seen("src/node/cellar/a.h", '"base/ids.h"'))
+
+    def test_rooms_of_the_planner_look_one_way(self):
+        self.assertTrue(self.seen("src/planner/copies/a.h", '"planner/serving/rates.h"'))
+        self.assertTrue(self.seen("src/planner/reduce/a.h", '"planner/serving/rates.h"'))
+        self.assertTrue(self.seen("src/planner/shard/a.h", '"planner/node/flight_state.h"'))
+        self.assertTrue(self.seen("src/planner/a.h", '"base/ids.h"'))
+        self.assertTrue(self.seen("src/planner/cellar/a.h", '"base/ids.h"'))
+        self.assertFalse(self.seen("src/planner/serving/a.h", '"planner/copies/copy.h"'))
+        self.assertFalse(self.seen("src/planner/shard/a.h", '"planner/books/books.h"'))
 
     def test_public_headers(self):
         self.assertTrue(self.seen("include/hoplite/a.h", '"base/ids.h"'))
@@ -173,8 +182,8 @@ class Layers(unittest.TestCase):
 
     def test_planners_are_pure(self):
         for impure in ("<thread>", "<random>", "<unordered_map>", '"base/log.h"', "<asio/post.hpp>"):
-            self.assertTrue(self.seen("src/planner/a.cpp", impure), impure)
-        self.assertFalse(self.seen("src/planner/a.cpp", "<map>"))
+            self.assertTrue(self.seen("src/planner/shard/a.cpp", impure), impure)
+        self.assertFalse(self.seen("src/planner/shard/a.cpp", "<map>"))
 
     def test_simulation_stands_beside(self):
         self.assertTrue(self.seen("src/node/a.cpp", '"sim/seams/sim_transport.h"'))
@@ -193,7 +202,7 @@ class Layers(unittest.TestCase):
         self.assertTrue(layers.check("sim/node_world/a.cpp", line))
         self.assertFalse(layers.check("src/base/virtual_time.cpp", line))
         self.assertFalse(layers.check("src/node/a.cpp", "const Time now = Now();\n"))
-        self.assertTrue(self.seen("src/planner/a.cpp", '"base/clock.h"'))
+        self.assertTrue(self.seen("src/planner/shard/a.cpp", '"base/clock.h"'))
 
     def test_locks_are_annotated(self):
         self.assertTrue(layers.check("src/node/a.h", "  std::mutex mutex_;\n"))

@@ -3,7 +3,8 @@
 All pages: a file that is named with its folder lies there, seen from the root, from src/ or from the page.
 docs/tour.md: a function belongs to the last file that was named before it, or to the one in brackets behind it.
 docs/architecture.md, section 5: the functions of a row are in one of its files.
-The README.md of each room of src/node: the first cell of a row names files of that room.
+The README.md of each room of src/node: the first cell of a row names files of that room, or of another one
+with its folder.
 """
 
 import re
@@ -71,9 +72,9 @@ def findings_in_decisions(text, read):
 
 
 def findings_in_room(folder, text, read):
-    return [f"{folder}/README.md: no file {folder}/{name}"
-            for cells in rows(text) for name in NAMED.findall(cells[0])
-            if re.fullmatch(r"[a-z]\w*", name) and not sources(f"{folder}/{name}", read)]
+    places = [f"src/{name}" if "/" in name else f"{folder}/{name}"
+              for cells in rows(text) for name in NAMED.findall(cells[0]) if re.fullmatch(r"[a-z][\w/]*", name)]
+    return [f"{folder}/README.md: no file {place}" for place in places if not sources(place, read)]
 
 
 def main():

@@ -11,14 +11,14 @@ import repository
 
 PLACES = ("README.md", "CONTRIBUTING.md", "bench/", "docs/", "src/", "sim/")
 # Of all pages together.
-MOST_WORDS = 32090
+MOST_WORDS = 31690
 MEAN_SENTENCE = 16.5
 OVER_30 = 0.05
 VAGUE = 0.04
 # Of one sentence.
 LONGEST = 40
 # Of docs/protocol.md, and of one of its rules without code: a new rule may add as much.
-PROTOCOL_WORDS = 9530
+PROTOCOL_WORDS = 8430
 RULE_WORDS = 150
 # A beginning that points elsewhere: the reader has to look back for the subject.
 POINTERS = re.compile(r"(It|They|That|This|Those|These|Such|Who|Whoever|What|Which|Told|So|There)\b(?! is a | are )")

@@ -1,5 +1,5 @@
 // Allgathers in the planner world: each object's shard plans by itself, and still no link carries
-// more than its share (R39, R40).
+// more than its share.
 #include "sim/planner_world/allgather.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Allgather, InOtherOrdersALinkCarriesMore) {
   }
 }
 
-// Nodes stand in two sites, in turn: each object crosses once (R105), whoever asks when. In a line of
+// Nodes stand in two sites, in turn: each object crosses once, whoever asks when. In a line of
 // its own it would cross seven times.
 TEST(Allgather, EachObjectEntersASiteOnce) {
   for (const Duration spread : {milliseconds(1), milliseconds(150)}) {

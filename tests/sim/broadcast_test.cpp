@@ -62,7 +62,7 @@ TEST(Broadcast, TimeIsFlatInTheNumberOfNodesForLargeObjects) {
 }
 
 // But for the time that the first pass waits, here 2.3 %, and what one that is moved behind a
-// newcomer waits for once more: at most 5 % (R40).
+// newcomer waits for once more: at most 5 %.
 TEST(Broadcast, WhoComesLaterIsDoneOneTransferAfterItCame) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Report report =

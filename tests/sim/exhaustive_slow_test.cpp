@@ -75,7 +75,7 @@ TEST(ExhaustiveSlow, AReductionByStripesWithOneDeath) {
                .everyone_reads = true});
 }
 
-// One folds the other two, each in one half of the stripes, and reads the rest (R66).
+// One folds the other two, each in one half of the stripes, and reads the rest.
 TEST(ExhaustiveSlow, AReductionInTwoTrees) {
   ExpectSound({.nodes = 3,
                .blocks = 10,

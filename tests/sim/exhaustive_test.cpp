@@ -48,7 +48,7 @@ TEST(Exhaustive, ASlowLink) { ExpectSound({.slow_link = true}); }
 
 TEST(Exhaustive, ASlowLinkAndOneDeath) { ExpectSound({.deaths = 1, .slow_link = true}); }
 
-// The last reader may have been placed first: then the other one comes to stand before it (R40).
+// The last reader may have been placed first: then the other one comes to stand before it.
 TEST(Exhaustive, OtherObjectsTooFromAnyMomentOn) { ExpectSound({.joins = true}); }
 
 TEST(Exhaustive, OtherObjectsTooFromAnyMomentOnAndOneDeath) {
@@ -146,7 +146,7 @@ TEST(ExhaustiveGives, WithARestartOfTheDirectory) {
   ExpectSound({.blocks = 1, .restarts = 1, .inlined = true, .lost_gives = 1});
 }
 
-// --- that leave from their holder (R85)
+// --- that leave from their holder (R83)
 
 TEST(ExhaustiveGives, OfAHolderOfWhichOneIsLost) {
   ExpectSound({.nodes = 4, .blocks = 1, .inlined = true, .joint = true, .lost_gives = 1});

@@ -88,7 +88,7 @@ TEST(Histories, OfSmallObjectsKeepEveryProperty) {
   EXPECT_GT(completed, 5U * seeds.count);
 }
 
-// Links and sites that differ, and change: receivers move from source to source (R100–R105).
+// Links and sites that differ, and change: receivers move from source to source.
 Options DrawUnequal(std::uint64_t seed) {
   Random random(seed * 611953);
   Options options = Draw(seed);

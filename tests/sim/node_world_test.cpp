@@ -67,8 +67,8 @@ TEST(NodeWorld, HistoriesThatFoundSomethingKeepEveryProperty) {
 
 // One that could not connect to a source was moved from there and back, and never said so (R68); a
 // coordinator kept the target of a commit that was repeated to it, and its shard did not know (R82); a
-// node forgot a grant when its inventory passed what it had told early (R42); a shard kept a grant
-// that its receiver had not named, since it named another one of the same source (R62); a shard gave
+// node forgot a grant when its inventory passed what it had told early (R15); a shard kept a grant
+// that its receiver had not named, since it named another one of the same source (R15); a shard gave
 // readers a sum of some, and died before its coordinator had heard (R82); and three in which the world
 // itself expected too much: of those who leave, of a store with gaps, of a shard to which nobody
 // speaks.

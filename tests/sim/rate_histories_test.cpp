@@ -46,8 +46,8 @@ Options DrawEqual(std::uint64_t seed) {
   return options;
 }
 
-// Nobody is shown to have more to spare than what a receiver gets (R102, R104). One trial finds out
-// what the source's link carries (R37): there and back, and whom it met on the way.
+// Nobody is shown to have more to spare than what a receiver gets. One trial finds out
+// what the source's link carries: there and back, and whom it met on the way.
 TEST(RateHistories, OfEqualHostsHaveNoMoves) {
   const test::Seeds seeds = test::SeedsOf(1, 120);
   for (std::uint32_t i = 0; i < seeds.count; ++i) {

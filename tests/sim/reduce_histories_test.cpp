@@ -167,7 +167,7 @@ TEST(ReduceCuts, OfPairsThatCannotConnectKeepEveryProperty) {
   EXPECT_GT(Count(reports, &Report::committed), reports.size() / 2);
 }
 
-// The same by two trees (R66), and by more nodes, so that there are some that fold in between.
+// The same by two trees, and by more nodes, so that there are some that fold in between.
 Options DrawTwoTrees(std::uint64_t seed) {
   Options options = DrawAllreduce(seed);
   const auto more = static_cast<std::uint32_t>(Random(seed).Below(12));

@@ -60,7 +60,7 @@ TEST(SimReduce, SourcesOfOneNodeLeaveItOnce) {
   EXPECT_LT(report.ratio(), 1.1);
 }
 
-// Nodes stand in two sites, in turn (R106). Else each of the seven sums would cross, and the sum itself
+// Nodes stand in two sites, in turn. Else each of the seven sums would cross, and the sum itself
 // to each of its readers; a ring takes each way nearly twice.
 TEST(SimReduce, OnePartialSumLeavesASiteAndOneSumEntersIt) {
   Options options = Of(8, 16_MiB);

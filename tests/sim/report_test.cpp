@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "sim/planner_world/bounds.h"
+#include "sim/planner_world/broadcast.h"
 #include "sim/planner_world/options.h"
 
 namespace hoplite::sim {
@@ -101,6 +102,16 @@ TEST(Options, ReplayNamesWhatIsOff) {
   Options options;
   options.without.rates = true;
   EXPECT_TRUE(ReplayCommand(options).ends_with(" --seed 1 --without rates"));
+  options.without.forest = true;
+  EXPECT_TRUE(ReplayCommand(options).ends_with(" --without rates,forest"));
+}
+
+// Each part that is off costs time somewhere, so it is off.
+TEST(Options, PartsThatAreOffAreMissed) {
+  Options crowd{.nodes = 300};
+  const double forest = RunBroadcast(crowd)->seconds;
+  crowd.without.forest = true;
+  EXPECT_GT(RunBroadcast(crowd)->seconds, 1.5 * forest);
 }
 
 TEST(Options, ReplayNamesNoise) {

@@ -29,7 +29,7 @@ TEST(Scaling, AWholeObjectPerStreamStaysNearTheBestTree) {
   EXPECT_LT(report.seconds, 1.2 * Best(report)) << ToText(report);
 }
 
-// Each node sends the object once, and stands behind few others (R65).
+// Each node sends the object once, and stands behind few others.
 TEST(Scaling, AForestStaysNearTheBound) {
   EXPECT_LT(TenThousand(16_MiB, 4).ratio(), 1.18);
   EXPECT_LT(TenThousand(1_GiB, 4).ratio(), 1.02);
@@ -55,7 +55,7 @@ TEST(Scaling, WhoeverComesLaterStandsBehindFew) {
   EXPECT_LT(report->seconds, 0.010 + 1.2 * report->bound_seconds) << report->replay;
 }
 
-// Beyond what a ring is good for (R66): 1.11 and 1.003.
+// Beyond what a ring is good for: 1.11 and 1.003.
 TEST(Scaling, AnAllreduceOfVeryManyGoesUpTwoTreesAndDownAForest) {
   const auto ratio = [](std::uint64_t size) {
     Options options{.nodes = 1'000, .size_bytes = size};

@@ -1,11 +1,11 @@
 // Reductions of very many sources whose target all of them read, in the planner world: two trees up,
-// a forest down (R66). Times beside the model, and what losses cost. Few nodes
+// a forest down. Times beside the model, and what losses cost. Few nodes
 // are forced to make two trees; very many do so by themselves (scaling_test.cpp).
 #include <gtest/gtest.h>
 
 #include "base/units.h"
 #include "everyone_reads.h"
-#include "planner/broadcast_cost.h"
+#include "planner/copies/broadcast_cost.h"
 #include "sim/planner_world/reduce.h"
 
 namespace hoplite::sim {

@@ -1,5 +1,5 @@
 // Broadcasts over unequal links and between sites: each receiver gets what its own links allow. Each
-// case fails without one of R100-R105; bench/cluster/unequal.py measures the same on hosts.
+// case fails without a part of Rates; bench/cluster/unequal.py measures the same on hosts.
 #include <algorithm>
 #include <utility>
 #include <vector>

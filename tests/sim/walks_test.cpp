@@ -12,7 +12,7 @@
 namespace hoplite::sim {
 namespace {
 
-// Receivers move from source to source (R100 to R105), or join others' objects (R40).
+// Receivers move from source to source, or join others' objects.
 SmallOptions DrawWorld(std::uint64_t seed) {
   Random random(seed * 15485867);
   const auto one_of = [&random](std::uint64_t many) { return random.Below(many) == 0; };

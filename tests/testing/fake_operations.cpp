@@ -269,6 +269,7 @@ net::Task<Result<protocol::StatusPage>> FakeOperations::Status(std::size_t shard
     co_return std::unexpected(Error(ErrorCode::kUnavailable, "a shard is away"));
   }
   protocol::NodeView self;
+  self.node.id = NodeId{1};
   self.node.name = name_;
   self.node.address = "127.0.0.1:1";
   self.alive = true;

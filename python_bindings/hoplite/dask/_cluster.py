@@ -16,13 +16,11 @@ from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
 from hoplite._core import ObjectId
-from hoplite._daemon import Daemon
-from hoplite._host import Host, new_secret
-from hoplite._host_node import HostNode, folder
 from hoplite.dask import _share
 from hoplite.dask._share import Share
 from hoplite.dask._version import warn_if_other
 from hoplite.errors import HopliteError, InvalidArgumentError
+from hoplite.plugins import Daemon, Host, HostNode, folder, new_secret
 
 # States of a task that needs its sources no more.
 ENDED = frozenset(["memory", "erred", "forgotten"])

@@ -16,8 +16,8 @@ from ray._private.worker import global_worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from hoplite._client import Client, connect
-from hoplite._host import new_secret
 from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, UnavailableError
+from hoplite.plugins import new_secret
 from hoplite.ray import _errands
 from hoplite.ray._keepers import DirectoryKeeper, NodeKeeper, Place
 from hoplite.ray._owned import Owned

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ray
 
-from hoplite._host import Host
+from hoplite.plugins import Host
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from typing import Any
 
 from hoplite import Client, _client, _program
 from hoplite._core import ObjectId
-from hoplite._host import Host, any_port, new_secret
-from hoplite._host_node import HostNode, folder, once_known, ready
 from hoplite.errors import HopliteError, InvalidArgumentError, UnavailableError
+from hoplite.plugins import Host, HostNode, any_port, folder, new_secret, once_known, ready
 
 RUNTIME = "torch"
 # Of the kernel: asks for an interface's address.

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "client/from_views.h"
+#include "client/pictures.h"
 
 namespace hoplite::cli::top {
 namespace {

@@ -26,7 +26,7 @@
 #include "cli/web/own_host.h"
 #include "cli/web/page.h"
 #include "cli/web/same_process_port.h"
-#include "client/from_views.h"
+#include "client/pictures.h"
 #include "metrics/http_port.h"
 
 namespace hoplite::cli::web {

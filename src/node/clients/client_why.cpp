@@ -56,8 +56,11 @@ class OfSource {
     const std::string& name = holder_->node_name;
     const std::uint64_t link = holder_->bytes_per_second;
     std::string words;
-    if (link > 0)
-      words = fmt::format("; the link of {} carries {} a second", name, FormatSize(link));
+    if (link > 0) {
+      const std::string age = FormatAge(holder_->rate_age);
+      words = fmt::format("; the link of {} {} {} a second{}", name,
+                          age.empty() ? "carries" : "carried", FormatSize(link), age);
+    }
     const std::optional<std::uint64_t> rate = flight_.bytes_per_second();
     const bool has_more = holder_->complete || holder_->valid_bytes > flight_.bytes();
     if (!rate || !has_more) return words;

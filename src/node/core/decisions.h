@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "planner/flight_state.h"
-#include "planner/slot_state.h"
+#include "planner/node/flight_state.h"
+#include "planner/node/slot_state.h"
 
 namespace hoplite::node {
 

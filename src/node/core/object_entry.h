@@ -20,7 +20,7 @@
 #include "base/time.h"
 #include "node/core/operations.h"
 #include "node/core/subscriber.h"
-#include "planner/publication_state.h"
+#include "planner/node/publication_state.h"
 #include "protocol/node_action.h"
 
 namespace hoplite::node {

@@ -87,7 +87,7 @@ Time Drainage::Look() {
     const EntryPtr entry = context_.table.Find(object);
     return entry && entry->outgoing() > 0;
   };
-  const DrainState::Effects effects = state_.Step(now, is_fed);
+  const planner::DrainState::Effects effects = state_.Step(now, is_fed);
   for (const protocol::EvictAsk& ask : effects.ask) context_.directory.Send(ask);
   if (effects.look_for_peers) LookForPeers();
   // Without room for more copies the pass goes on when an answer makes some.
@@ -142,7 +142,7 @@ void Drainage::LookForPeers() {
     if (alive.expired()) return;
     asking_ = false;
     if (!page) return;
-    std::vector<DrainState::Peer> peers;
+    std::vector<planner::DrainState::Peer> peers;
     for (const protocol::NodeView& node : page->nodes) {
       if (!node.alive || node.node.id == context_.settings.self) continue;
       peers.push_back(

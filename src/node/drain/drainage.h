@@ -19,7 +19,7 @@
 #include "net/stream.h"
 #include "node/core/context.h"
 #include "node/core/operations.h"
-#include "node/drain/drain_state.h"
+#include "planner/node/drain_state.h"
 
 namespace hoplite::node {
 
@@ -49,7 +49,7 @@ class Drainage {
 
   Context& context_;
   net::Signal changed_;
-  DrainState state_;
+  planner::DrainState state_;
   bool begun_ = false;
   bool done_ = false;
   std::optional<ObjectId> reached_;  // in this pass through the store

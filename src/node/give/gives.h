@@ -1,9 +1,9 @@
-// Gives: small objects on their way from node to node (R83, R85).
+// Gives: small objects on their way from node to node (R83).
 //
 // Decides: to whom this node hands one on, and with which part of its list; whether there is memory
 // for it. Is told: the shard's Gives, and those of peers. Must never: answer a question of which the
 // Give does not know, keep more than some MiB, or wait for a peer that takes nothing: the shard
-// answers whoever a Give does not reach (R84).
+// answers whoever a Give does not reach (R83).
 #pragma once
 
 #include <atomic>

@@ -9,8 +9,8 @@
 #include "base/shown_text.h"
 #include "base/try.h"
 #include "protocol/elements.h"
-#include "protocol/failure.h"
 #include "wire/local_protocol.h"
+#include "wire/pictures.h"
 
 namespace hoplite::node {
 namespace {
@@ -67,67 +67,16 @@ void FillView(const store::Copy& copy, v1::local::View& message) {
   if (copy.windowed()) message.set_window(copy.bytes().size());
 }
 
-void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message) {
-  message.set_object(std::string(view.object.view()));
-  message.set_size(view.size_bytes);
-  message.set_version(VersionText(view.version));
-  if (const auto failure = protocol::FailureIn(view.metadata)) {
-    FillError(*failure, *message.mutable_failure());
-  } else {
-    message.set_metadata(std::string(protocol::UsersPart(view.metadata)));
-    const auto dtype = protocol::ElementsIn(view.metadata);
-    if (dtype) message.set_dtype(static_cast<std::uint32_t>(*dtype));
-  }
-  message.set_in_directory(view.inlined);
-  for (const auto& holder : view.holders) {
-    auto& added = *message.add_holders();
-    added.set_node(holder.node_name);
-    added.set_complete(holder.complete);
-    added.set_valid_bytes(holder.valid_bytes);
-  }
-  for (const auto& transfer : view.transfers) {
-    auto& added = *message.add_transfers();
-    added.set_from(transfer.from_name);
-    added.set_to(transfer.to_name);
-    added.set_valid_bytes(transfer.valid_bytes);
-  }
-  for (const auto& waiter : view.waiters) {
-    auto& added = *message.add_waiters();
-    added.set_node(waiter.node_name);
-    added.set_why(waiter.why);
-  }
-  for (const auto& slot : view.slots) {
-    auto& added = *message.add_slots();
-    added.set_slot(slot.slot);
-    added.set_parent(slot.parents.empty() ? 0 : slot.parents.front());
-    added.set_node(slot.node_name);
-    for (const ObjectId& input : slot.inputs) added.add_inputs(std::string(input.view()));
-    added.set_valid_bytes(slot.valid_bytes);
-    added.mutable_parents()->Assign(slot.parents.begin(), slot.parents.end());
-    added.set_stripes(slot.stripes);
-  }
-  message.set_ever_owned(view.ever_owned);
-  message.set_owners(view.owners);
-  if (view.grace) {
-    const auto us = std::chrono::ceil<std::chrono::microseconds>(*view.grace);
-    message.set_grace_us(static_cast<std::uint64_t>(us.count()));
-  }
-  if (!view.as_register) return;
-  auto& held = *message.mutable_as_register();
-  held.mutable_number()->set_incarnation(view.as_register->version.incarnation);
-  held.mutable_number()->set_sequence(view.as_register->version.sequence);
-  held.set_value(view.as_register->value);
-  held.set_writer(view.as_register->writer);
-  held.set_nodes(view.as_register->nodes);
-}
-
 void FillInfos(std::span<const Result<protocol::ObjectView>> results, std::size_t room,
                v1::local::Infos& infos) {
   constexpr std::size_t kFrameOfOne = 16;
   for (const auto& result : results) {
     auto& got = *infos.add_got();
-    result ? FillObject(*result, *got.mutable_info())
-           : FillError(result.error(), *got.mutable_error());
+    if (result) {
+      *got.mutable_info() = wire::ToProto(*result);
+    } else {
+      FillError(result.error(), *got.mutable_error());
+    }
     const std::size_t bytes = got.ByteSizeLong() + kFrameOfOne;
     if (bytes <= room) {
       room -= bytes;
@@ -139,18 +88,6 @@ void FillInfos(std::span<const Result<protocol::ObjectView>> results, std::size_
                     "what is known of the object is too large for one answer"),
               *infos.add_got()->mutable_error());
   }
-}
-
-void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message) {
-  message.set_name(view.node.name);
-  message.set_address(view.node.address);
-  message.set_alive(view.alive);
-  message.set_memory_bytes(view.usage.memory_bytes);
-  message.set_used_bytes(view.usage.used_bytes);
-  message.set_corrupt_blocks(view.usage.corrupt_blocks);
-  message.set_bytes_per_second(view.bytes_per_second);
-  message.set_round_trip_us(static_cast<std::uint64_t>(
-      std::chrono::ceil<std::chrono::microseconds>(view.round_trip).count()));
 }
 
 void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message) {
@@ -168,20 +105,6 @@ void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients&
   message.set_most_held_objects(held.objects);
   message.set_quota_bytes(clients.limits().quota.bytes);
   message.set_quota_objects(clients.limits().quota.objects);
-}
-
-void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard& message) {
-  message.set_objects(view.objects);
-  message.set_inline_bytes(view.inline_bytes);
-  message.set_inline_total_bytes(view.inline_total_bytes);
-  message.set_session_queue_bytes(view.queues.limit_bytes);
-  message.set_most_queued_bytes(view.queues.most_bytes);
-  message.set_most_queued_node(view.queues.most_node);
-  for (const protocol::MovesView& moves : view.moves) {
-    auto& added = *message.add_moves();
-    added.set_reason(moves.reason);
-    added.set_count(moves.count);
-  }
 }
 
 Result<protocol::PageRequest> ReadPage(const v1::local::Status& message) {

@@ -23,13 +23,10 @@ void FillError(const Error& error, v1::local::Error& message);
 // How many bytes from the first on are there.
 std::uint64_t PrefixOf(const store::Copy& copy);
 void FillView(const store::Copy& copy, v1::local::View& message);
-void FillObject(const protocol::ObjectView& view, v1::local::ObjectInfo& message);
 // Of the first objects, as many as have so many bytes of room, and one at least.
 void FillInfos(std::span<const Result<protocol::ObjectView>> results, std::size_t room,
                v1::local::Infos& infos);
-void FillNode(const protocol::NodeView& view, v1::local::ClusterStatus::Node& message);
 void FillClients(const LocalClients& clients, v1::local::ClusterStatus::Clients& message);
-void FillShard(const protocol::ShardView& view, v1::local::ClusterStatus::Shard& message);
 Result<protocol::PageRequest> ReadPage(const v1::local::Status& message);
 void FillReduced(const ReduceOutcome& outcome, v1::local::Reduced& message);
 void FillLocation(const protocol::Location& location, v1::local::LocationChange& message);

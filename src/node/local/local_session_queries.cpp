@@ -9,6 +9,7 @@
 #include "node/local/local_convert.h"
 #include "node/local/local_session.h"
 #include "node/local/request_errors.h"
+#include "wire/pictures.h"
 
 namespace hoplite::node {
 namespace {
@@ -25,19 +26,15 @@ Error NeverComes(const ObjectId& gone, std::uint32_t count) {
 LocalSession::Handled LocalSession::Status(const local::Status& body, CallPtr call,
                                            local::Answer& answer) {
   CO_TRY_ASSIGN(const protocol::PageRequest page, ReadPage(body));
-  CO_TRY_ASSIGN(const protocol::StatusPage shown,
+  CO_TRY_ASSIGN(protocol::StatusPage shown,
                 co_await operations_.Status(body.shard(), page, std::move(call)));
-  auto& status = *answer.mutable_status();
-  for (const auto& node : shown.nodes) {
-    auto& added = *status.add_nodes();
-    FillNode(node, added);
+  for (protocol::NodeView& node : shown.nodes) {
     if (node.node.name != operations_.name()) continue;
-    added.set_memory_bytes(operations_.store().usage().capacity_bytes);
-    added.set_used_bytes(operations_.store().usage().used_bytes);
+    node.usage.memory_bytes = operations_.store().usage().capacity_bytes;
+    node.usage.used_bytes = operations_.store().usage().used_bytes;
   }
-  for (const auto& object : shown.page.objects) FillObject(object, *status.add_objects());
-  status.set_more(shown.page.more);
-  FillShard(shown.shard, *status.mutable_shard());
+  auto& status = *answer.mutable_status();
+  *status.mutable_page() = wire::ToProto(shown);
   FillClients(clients(), *status.mutable_clients());
   status.mutable_clients()->set_owned(operations_.owned().count);
   status.mutable_clients()->set_max_owned(operations_.owned().limit);

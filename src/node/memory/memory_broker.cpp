@@ -28,7 +28,7 @@ Error MemoryBroker::TooLarge(const ObjectId& object, const Layout& layout) const
 }
 
 std::uint64_t MemoryBroker::WindowBytes(const Layout& layout) const {
-  return MemoryState::WindowBytes(layout, store_.usage().capacity_bytes);
+  return planner::MemoryState::WindowBytes(layout, store_.usage().capacity_bytes);
 }
 
 std::unique_ptr<Rooms::Room> MemoryBroker::TakeRoom(Time now, std::function<void()> on_lost) {
@@ -40,12 +40,12 @@ void MemoryBroker::OnEvictAnswer(const protocol::EvictAnswer& answer) {
   const store::CopyPtr copy = store_.Find(answer.object);
   const auto present = copy ? std::optional(copy->version()) : std::nullopt;
   switch (state_.On(answer, present)) {
-    case MemoryState::Fate::kNone:
+    case planner::MemoryState::Fate::kNone:
       break;
-    case MemoryState::Fate::kGoes:
+    case planner::MemoryState::Fate::kGoes:
       store_.Remove(answer.object);
       break;
-    case MemoryState::Fate::kStays:
+    case planner::MemoryState::Fate::kStays:
       store_.MakePrimary(answer.object);
       break;
   }
@@ -53,21 +53,21 @@ void MemoryBroker::OnEvictAnswer(const protocol::EvictAnswer& answer) {
 }
 
 void MemoryBroker::OnSpace() {
-  MemoryState::Effects effects;
+  planner::MemoryState::Effects effects;
   state_.OnSpace(free_bytes(), effects);
   Carry(effects);
 }
 
 void MemoryBroker::Tick() {
-  MemoryState::Effects effects;
+  planner::MemoryState::Effects effects;
   state_.OnTick(free_bytes(), effects);
   Carry(effects);
 }
 
-void MemoryBroker::Carry(const MemoryState::Effects& effects) {
+void MemoryBroker::Carry(const planner::MemoryState::Effects& effects) {
   for (const protocol::EvictAsk& ask : effects.ask) directory_.Send(ask);
   if (effects.give_back != nullptr) effects.give_back->GiveBack();
-  for (const MemoryState::Place place : effects.wake) waiting_.at(place)->Notify();
+  for (const planner::MemoryState::Place place : effects.wake) waiting_.at(place)->Notify();
 }
 
 std::string MemoryBroker::WhyNone(std::uint64_t bytes) {
@@ -133,7 +133,7 @@ bool MemoryBroker::Waiter::HasTurn(std::uint64_t bytes) {
     place_ = memory_.state_.Enter(bytes, operation_, memory_.free_bytes());
     memory_.waiting_.emplace(*place_, &signal_);
   }
-  MemoryState::Effects effects;
+  planner::MemoryState::Effects effects;
   const bool may_look = memory_.state_.MayLook(*place_, effects);
   memory_.Carry(effects);
   return may_look;
@@ -144,7 +144,7 @@ template <typename Look>
 Result<store::CopyPtr> MemoryBroker::Waiter::Looked(std::uint64_t bytes, Look look) {
   Result<store::CopyPtr> found = look();
   while (!found && memory_.rooms_.GiveUpOldest()) found = look();
-  MemoryState::Effects effects;
+  planner::MemoryState::Effects effects;
   if (found) {
     memory_.waiting_.erase(*place_);
     memory_.state_.Found(*std::exchange(place_, std::nullopt), memory_.free_bytes(), effects);
@@ -157,7 +157,7 @@ Result<store::CopyPtr> MemoryBroker::Waiter::Looked(std::uint64_t bytes, Look lo
 
 void MemoryBroker::Waiter::Leave() {
   if (!place_) return;
-  MemoryState::Effects effects;
+  planner::MemoryState::Effects effects;
   memory_.waiting_.erase(*place_);
   memory_.state_.Leave(*std::exchange(place_, std::nullopt), memory_.free_bytes(), effects);
   memory_.Carry(effects);

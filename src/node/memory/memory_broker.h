@@ -19,15 +19,15 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "net/signal.h"
-#include "node/memory/memory_state.h"
 #include "node/memory/rooms.h"
+#include "planner/node/memory_state.h"
 #include "store/object_store.h"
 
 namespace hoplite::node {
 
 class MemoryBroker {
  public:
-  using Lender = MemoryState::Lender;
+  using Lender = planner::MemoryState::Lender;
 
   MemoryBroker(store::ObjectStore& store, directory::DirectoryClient& directory,
                const Rooms::Limits& rooms = {});
@@ -78,7 +78,7 @@ class MemoryBroker {
     MemoryBroker& memory_;
     net::Signal& signal_;
     const std::optional<ObjectId> operation_;
-    std::optional<MemoryState::Place> place_;
+    std::optional<planner::MemoryState::Place> place_;
   };
 
   // Room for whoever asks where an object is; null: none is free, or somebody waits for memory. It
@@ -105,15 +105,15 @@ class MemoryBroker {
 
  private:
   const std::string& UseInWords();
-  void Carry(const MemoryState::Effects& effects);
+  void Carry(const planner::MemoryState::Effects& effects);
   std::vector<protocol::EvictAsk> Movable(std::uint64_t bytes) const;
   std::uint64_t free_bytes() const;
 
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
-  MemoryState state_;
+  planner::MemoryState state_;
   Rooms rooms_;
-  std::map<MemoryState::Place, net::Signal*> waiting_;
+  std::map<planner::MemoryState::Place, net::Signal*> waiting_;
   std::function<std::string()> kept_by_clients_;
   std::string use_in_words_;  // as of words_at_; thousands may end at one deadline
   Time words_at_ = Time::min();

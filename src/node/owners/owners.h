@@ -24,7 +24,7 @@
 #include "directory/directory_client.h"
 #include "net/deadline.h"
 #include "node/core/operations.h"
-#include "planner/ownership_state.h"
+#include "planner/node/ownership_state.h"
 
 namespace hoplite::node {
 

@@ -21,15 +21,11 @@ constexpr Duration kProgressEvery = std::chrono::milliseconds(30);
 // What took longer to come is said to be silent.
 constexpr Duration kSilence = std::chrono::milliseconds(500);
 
-// A rate that this old may be another one by now.
-constexpr Duration kOldRate = std::chrono::seconds(5);
-
 std::string InWords(const Flight::LinkRate& link) {
   if (link.bytes_per_second == 0 || link.at == kNever) return "";
-  const std::string rate = FormatSize(link.bytes_per_second);
-  const Duration age = Now() - link.at;
-  if (age < kOldRate) return fmt::format(" (this node's link carries {})", rate);
-  return fmt::format(" (this node's link carried {}, {:.0f} s ago)", rate, ToSeconds(age));
+  const std::string age = FormatAge(Now() - link.at);
+  return fmt::format(" (this node's link {} {}{})", age.empty() ? "carries" : "carried",
+                     FormatSize(link.bytes_per_second), age);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@
 #include "node/pull/arrival.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
-#include "planner/flight_state.h"
+#include "planner/node/flight_state.h"
 
 namespace hoplite::node {
 

@@ -20,7 +20,7 @@
 
 #include "node/core/context.h"
 #include "node/core/operations.h"
-#include "planner/publication_state.h"
+#include "planner/node/publication_state.h"
 
 namespace hoplite::node {
 

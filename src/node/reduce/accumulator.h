@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "node/streams/receive_sink.h"
-#include "planner/folder.h"
+#include "planner/words/folder.h"
 #include "protocol/reduce_event.h"
 #include "store/object_store.h"
 

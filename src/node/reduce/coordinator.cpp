@@ -142,8 +142,9 @@ void Coordinator::Say(std::vector<protocol::NodeEvent> events) {
 // Of a plan that is new; a tree is said slot by slot after its shape.
 void Coordinator::LogPlan(const std::vector<protocol::NodeEvent>& orders) const {
   const auto is_new = [](const protocol::NodeEvent& event) {
+    const auto* said = std::get_if<protocol::ReduceOrders>(&event);
     return std::holds_alternative<protocol::ReduceShape>(event) ||
-           std::holds_alternative<protocol::ReduceOrders>(event);
+           (said != nullptr && said->plan != 0);
   };
   if (std::ranges::none_of(orders, is_new)) return;
   log::Debug("reduction into {}: {}", target_->object.ToHex(), reduction_.planner().Describe());

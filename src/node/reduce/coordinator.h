@@ -17,7 +17,7 @@
 #include "node/core/operations.h"
 #include "node/core/wait_reason.h"
 #include "node/reduce/small_fold.h"
-#include "planner/reduce_coordinator.h"
+#include "planner/reduce/reduce_coordinator.h"
 
 namespace hoplite::node {
 

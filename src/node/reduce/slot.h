@@ -22,7 +22,7 @@
 #include "node/reduce/accumulator.h"
 #include "node/streams/data_plane.h"
 #include "node/streams/receive_lane.h"
-#include "planner/slot_state.h"
+#include "planner/node/slot_state.h"
 
 namespace hoplite::node {
 

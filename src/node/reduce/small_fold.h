@@ -17,7 +17,7 @@
 #include <hoplite/reduce.h>
 
 #include "base/time.h"
-#include "planner/folder.h"
+#include "planner/words/folder.h"
 #include "protocol/reduce_event.h"
 
 namespace hoplite::node {

@@ -21,7 +21,7 @@
 
 #include "directory/directory_client.h"
 #include "node/core/operations.h"
-#include "planner/register_state.h"
+#include "planner/node/register_state.h"
 
 namespace hoplite::node {
 

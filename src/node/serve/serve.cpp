@@ -17,7 +17,7 @@
 namespace hoplite::node {
 namespace {
 
-// Who was moved behind a newcomer has more than that for so long, or something is wrong.
+// A copy that waits for its newcomer is ahead of the receiver by then, or something is wrong.
 constexpr Duration kHeldBehind = std::chrono::milliseconds(100);
 
 struct Lookup {
@@ -96,7 +96,7 @@ bool IsEarly(Context& context, const wire::Fetch& fetch) {
 }
 
 // This copy grows, and may be ahead of the receiver soon: the shard moves receivers of whom it knows
-// no bytes yet behind one that comes first in ring order (R7, R40).
+// no bytes yet behind one that comes first in ring order (R7).
 store::CopyPtr MayGetAhead(Context& context, const wire::Fetch& fetch) {
   if (fetch.slot != 0) return nullptr;
   const Lookup lookup = LookUp(context, fetch);

@@ -1,5 +1,5 @@
 // Inventory: what a node repeats to a shard after each (re)connect: the truth about its copies,
-// deletion marks and open requests (docs/protocol.md, R15), part by part (R42).
+// deletion marks and open requests (docs/protocol.md, R15), part by part.
 //
 // Decides: what is said of each object, and where a part ends. Is told: nothing; it reads what the
 // store and the object table hold. Must never: change anything, or say twice in one inventory what

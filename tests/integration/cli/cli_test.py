@@ -107,7 +107,7 @@ class ThreeNodes(CommandTest):
                          {"n1", "n2", "n3"})
         self.assertEqual(set(status["nodes"][0]),
                          {"name", "address", "alive", "memory_bytes", "used_bytes",
-                          "bytes_per_second", "round_trip_us", "corrupt_blocks"})
+                          "bytes_per_second", "rate_age_us", "round_trip_us", "corrupt_blocks"})
         found = [one for one in status["objects"] if one["id"] == object_id]
         self.assertEqual(found[0]["size"], len(data))
         self.assertEqual(found[0]["holders"][0]["watermark"], len(data))

@@ -67,6 +67,11 @@ TEST(Text, PlainIsUtf8WithoutControlCharacters) {
   EXPECT_FALSE(IsPlainText(std::string_view("a\0b", 3)));
 }
 
+TEST(Text, AnAgeIsSaidOfWhatIsOld) {
+  EXPECT_EQ(FormatAge(std::chrono::milliseconds(4999)), "");
+  EXPECT_EQ(FormatAge(std::chrono::seconds(90)), ", 90 s ago");
+}
+
 TEST(Text, Hosts) {
   for (const char* good : {"10.0.0.1", "::1", "fe80::1%eth0", "node7.example", "a_b-c"}) {
     EXPECT_TRUE(IsHost(good)) << good;

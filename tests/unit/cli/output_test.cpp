@@ -17,7 +17,7 @@ ClusterStatus TwoNodes() {
       .transfers = {{kObject, "n1", "n2", 250}},
       .waiters = {{"n3", "every holder is busy"}},
       .slots = {{1, 0, "n1", {kObject}, 250}, {2, 1, "n2", {}, 1000, {1}, {0, 3}}}};
-  return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000},
+  return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000, std::chrono::seconds(90)},
                     {.name = "n2", .address = "127.0.0.1:2", .corrupt_blocks = 3}},
           .objects = {object},
           .shards = {{.objects = 1, .inline_total_bytes = 4096, .session_queue_bytes = 8192},
@@ -34,9 +34,9 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
   const Json expected = Json::parse(R"({
     "nodes": [
       {"name":"n1","address":"127.0.0.1:1","alive":true,"memory_bytes":64,"used_bytes":10,
-       "bytes_per_second":12500000,"round_trip_us":0,"corrupt_blocks":0},
+       "bytes_per_second":12500000,"rate_age_us":90000000,"round_trip_us":0,"corrupt_blocks":0},
       {"name":"n2","address":"127.0.0.1:2","alive":false,"memory_bytes":0,"used_bytes":0,
-       "bytes_per_second":0,"round_trip_us":0,"corrupt_blocks":3}],
+       "bytes_per_second":0,"rate_age_us":0,"round_trip_us":0,"corrupt_blocks":3}],
     "objects": [{"id":"ID","size":1000,"holders":[
       {"node":"n1","complete":true,"watermark":1000},
       {"node":"n2","complete":false,"watermark":250}]}],
@@ -141,7 +141,7 @@ TEST(Output, TextNamesHoldersWithTheirShare) {
   const std::string text = ToText(TwoNodes());
   EXPECT_NE(text.find("held by n1, n2 (25 %)"), std::string::npos) << text;
   EXPECT_NE(text.find("n1 -> n2"), std::string::npos) << text;
-  EXPECT_NE(text.find("link 100 Mbit/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("link 100 Mbit/s, 90 s ago"), std::string::npos) << text;
   EXPECT_NE(text.find("3 corrupt blocks came in"), std::string::npos) << text;
   EXPECT_NE(text.find("3 objects on 2 shards: 1, 2; 64 B in the directory"), std::string::npos)
       << text;

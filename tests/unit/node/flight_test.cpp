@@ -79,11 +79,13 @@ TEST_F(FlightTest, WhyNamesAMakerAndALinkThatAreSlow) {
                                                              .node_name = silent_.name,
                                                              .producing = true,
                                                              .valid_bytes = 300,
-                                                             .bytes_per_second = 12_MiB}}};
+                                                             .bytes_per_second = 12_MiB,
+                                                             .rate_age = 40s}}};
   const auto why = node_.Ask(node_.calls().Why(object_, node_.NewCall()));
   ASSERT_TRUE(*why);
-  EXPECT_THAT((**why).text, HasSubstr(" bytes from n4; the link of n4 carries 12.0 MiB a second; "
-                                      "n4, which makes it, has 300 of 1000 bytes so far"));
+  EXPECT_THAT((**why).text,
+              HasSubstr(" bytes from n4; the link of n4 carried 12.0 MiB a second, 40 s ago; "
+                        "n4, which makes it, has 300 of 1000 bytes so far"));
   call_->Cancel();
   node_.transport().FailConnect();
   node_.Turn();
@@ -220,7 +222,7 @@ TEST(LargeFlight, AGrantThatFeedsTheCopyAloneHasTwoLanes) {
   EXPECT_EQ(peer.asked()[3].stripes, 0b1010u);
 }
 
-// Where the node stands in the line of one object matters to those of the others (R40).
+// Where the node stands in the line of one object matters to those of the others.
 TEST_F(FlightTest, AWantTellsWhetherOtherObjectsAreFetchedToo) {
   Want();
   const ObjectId other = node_.Named("y");

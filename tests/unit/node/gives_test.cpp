@@ -117,7 +117,7 @@ TEST_F(GivesTest, GoOnInHalves) {
   EXPECT_THAT(noted_, UnorderedElementsAre("n4 of 104 for n5", "n3 of 103", "n2 of 102"));
 }
 
-// R85.
+// R83.
 TEST_F(GivesTest, OfThisNodesCopyGoToThoseOfTheList) {
   node_.Keep(x_, bytes_, kGiven, store::CopyKind::kPrimary);
   metadata_ = "";

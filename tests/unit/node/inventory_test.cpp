@@ -1,5 +1,5 @@
 // What a node repeats to a shard: its copies, deletion marks and open requests (R15), part by part
-// (R42).
+// (R15).
 #include "node/shard/inventory.h"
 
 #include <algorithm>

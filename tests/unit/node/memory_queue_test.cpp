@@ -1,4 +1,4 @@
-#include "node/memory/memory_queue.h"
+#include "planner/node/memory_queue.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace hoplite::node {
 namespace {
 
-using Place = MemoryQueue::Place;
+using Place = planner::MemoryQueue::Place;
 using Places = std::vector<Place>;
 
 // Waits until it has its memory, and counts its tries.
@@ -71,7 +71,7 @@ TEST(MemoryQueue, AReleaseCostsALookOrTwoHoweverManyWait) {
 }
 
 TEST(MemoryQueue, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
-  MemoryQueue line;
+  planner::MemoryQueue line;
   const Place large = line.Enter(100, 0);
   line.Failed(large, 0);
   std::uint64_t passed = 0;
@@ -88,7 +88,7 @@ TEST(MemoryQueue, SmallOnesPassUntilAsMuchHasPassedAsTheFirstWants) {
 }
 
 TEST(MemoryQueue, AClosedLineOpensAgainSoThatOneThatCanNotBeHelpedHoldsNobodyUp) {
-  MemoryQueue line;
+  planner::MemoryQueue line;
   const Place large = line.Enter(100, 0);
   line.Failed(large, 0);
   const Place first = line.Enter(100, 100);
@@ -109,7 +109,7 @@ TEST(MemoryQueue, AClosedLineOpensAgainSoThatOneThatCanNotBeHelpedHoldsNobodyUp)
 }
 
 TEST(MemoryQueue, AReleaseWakesOnlyThoseWhomItMayHelp) {
-  MemoryQueue line;
+  planner::MemoryQueue line;
   Places places;
   for (const std::uint64_t bytes : {50, 20, 40, 10, 5}) {
     places.push_back(line.Enter(bytes, 0));
@@ -121,7 +121,7 @@ TEST(MemoryQueue, AReleaseWakesOnlyThoseWhomItMayHelp) {
 }
 
 TEST(MemoryQueue, WhatIsFreeInSmallPiecesGoesToThoseBehindTheFirst) {
-  MemoryQueue line;
+  planner::MemoryQueue line;
   const Place large = line.Enter(60, 0);
   line.Failed(large, 0);
   const Place small = line.Enter(10, 0);
@@ -132,7 +132,7 @@ TEST(MemoryQueue, WhatIsFreeInSmallPiecesGoesToThoseBehindTheFirst) {
 }
 
 TEST(MemoryQueue, WhoLeavesLeavesNobodyBehindHim) {
-  MemoryQueue line;
+  planner::MemoryQueue line;
   Places places;
   for (int i = 0; i < 5; ++i) places.push_back(line.Enter(10, 0));
   EXPECT_EQ(line.Leave(places[2], 0), Places{}) << "cancelled in the middle";

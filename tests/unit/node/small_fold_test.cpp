@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/reduce_planner.h"
+#include "planner/reduce/reduce_planner.h"
 
 namespace hoplite::node {
 namespace {

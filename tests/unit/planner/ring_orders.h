@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/layout.h"
-#include "planner/words.h"
+#include "planner/words/words.h"
 
 namespace hoplite::planner {
 

@@ -315,7 +315,7 @@ void Scenario::TearDown() {
   After(std::chrono::hours(1));
   // Bytes inside the directory outlive their putter: only a Delete ends them.
   for (const ObjectView& left : state_->Objects()) EXPECT_TRUE(left.inlined);
-  EXPECT_TRUE(state_->Nodes().empty());
+  EXPECT_TRUE(state_->Nodes(now_).empty());
   EXPECT_EQ(next_, kNever);
   Expect();
 }

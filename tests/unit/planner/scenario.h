@@ -31,7 +31,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/directory_state.h"
+#include "planner/shard/directory_state.h"
 
 namespace hoplite::planner {
 

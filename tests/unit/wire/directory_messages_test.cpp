@@ -84,8 +84,7 @@ TEST(DirectoryMessages, EveryEventComesBackAsItWas) {
       ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "f4", std::nullopt}},
       ReduceOpen{kObject, 5, true, 11, {{kObject}, kFold, "", "f4\n"}, microseconds(7)},
       ReduceShape{kObject, 5, kLayout, kFold, "f4"},
-      SlotAssign{kObject, 5, 6, kOrder},
-      SlotAssign{kObject, 5, 7, {.slot = 2, .parents = {}, .stripes = 1}},  // vacant, a root
+      OneOrder(kObject, 5, 6, kOrder),
       ReduceOrders{kObject, 5, 8, {{6, kOrder}, {7, {.slot = 2, .parents = {}, .stripes = 1}}}},
       ReduceOrders{kObject, 5, 9, {}},
       ReduceClose{kObject, 5, ErrorCode::kTimeout, "too late"},
@@ -235,7 +234,8 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
   ExpectSurvives(NodeView{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
                           .alive = true,
                           .usage = {1 << 30, 1 << 20},
-                          .bytes_per_second = 12'500'000});
+                          .bytes_per_second = 12'500'000,
+                          .rate_age = std::chrono::seconds(90)});
   const v1::ShardView shard = ToProto(protocol::ShardView{.objects = 1,
                                                           .inline_bytes = 2,
                                                           .inline_total_bytes = 3,
@@ -243,18 +243,19 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                                                           .moves = {{"faster", 6}, {"slow", 0}}});
   EXPECT_EQ(shard.moves_size(), 2);
   EXPECT_EQ(ToProto(FromProto(shard)).SerializeAsString(), shard.SerializeAsString());
-  ExpectSurvives(ObjectView{.object = kObject,
-                            .version = kVersion,
-                            .size_bytes = 5,
-                            .metadata = "m",
-                            .inlined = true,
-                            .holders = {{NodeId{1}, "n1", true, true, 5, 9}},
-                            .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
-                            .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
-                            .slots = {{2, {1, 5}, 0b11, NodeId{3}, "n3", kVersion, {kObject}, 7},
-                                      {.slot = 1, .parents = {}, .stripes = 1}},
-                            .ever_owned = true,
-                            .owners = 2});
+  ExpectSurvives(
+      ObjectView{.object = kObject,
+                 .version = kVersion,
+                 .size_bytes = 5,
+                 .metadata = "m",
+                 .inlined = true,
+                 .holders = {{NodeId{1}, "n1", true, true, 5, 9, std::chrono::seconds(7)}},
+                 .transfers = {{NodeId{1}, NodeId{2}, "n1", "n2", kGrant, 3}},
+                 .waiters = {{NodeId{3}, "n3", "every holder is busy"}},
+                 .slots = {{2, {1, 5}, 0b11, NodeId{3}, "n3", kVersion, {kObject}, 7},
+                           {.slot = 1, .parents = {}, .stripes = 1}},
+                 .ever_owned = true,
+                 .owners = 2});
 }
 
 TEST(DirectoryMessages, TimesAreRoundedUp) {

@@ -99,12 +99,6 @@ TEST(HostileReduceEvents, Shape) {
       BadShapes<v1::NodeEvent>([](auto& m) { return m.mutable_reduce_shape(); }));
 }
 
-TEST(HostileReduceEvents, Assign) {
-  ExpectNamed<v1::NodeEvent>(
-      ToProto(NodeEvent{SlotAssign{kTarget, 5, 6, kOneSource}}),
-      BadOrders<v1::NodeEvent>([](auto& m) { return m.mutable_slot_assign(); }));
-}
-
 TEST(HostileReduceEvents, Orders) {
   ExpectNamed<v1::NodeEvent>(ToProto(NodeEvent{ReduceOrders{kTarget, 5, 7, {{6, kOneSource}}}}),
                              BadOrders<v1::NodeEvent>([](auto& m) {

@@ -1,0 +1,14 @@
+// A shard's pictures as public types.
+#pragma once
+
+#include <hoplite/status.h>
+
+#include "protocol/views.h"
+
+namespace hoplite::client {
+
+ObjectInfo ToObjectInfo(const protocol::ObjectView& view);
+NodeStatus ToNodeStatus(const protocol::NodeView& view);
+ShardStatus ToShardStatus(const protocol::ShardView& view);
+
+}  // namespace hoplite::client
