@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hoplite import LocalCluster
@@ -87,6 +90,37 @@ def test_timeouts_name_who_was_missing(three: list[Rank]) -> None:
         assert "timed out: 0.3 s were not enough for ranks 1, 2" in of_collective
     assert "not enough for rank 2" in said[3]
     assert "timed out: not done after 0.1 s" in said[4]
+
+
+UNMODIFIED = """
+import sys, torch, torch.distributed as dist
+assert "hoplite.torch" not in sys.modules
+dist.init_process_group("hoplite", init_method=sys.argv[1], rank=0, world_size=1)
+ones = torch.ones(3)
+dist.all_reduce(ones)
+print(dist.get_backend(), ones.tolist())
+dist.destroy_process_group()
+"""
+
+
+def test_a_program_needs_no_import_where_the_package_is_installed(tmp_path: Path) -> None:
+    """PyTorch calls the entry points of what is installed: here a folder that says so."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    entry = project["entry-points"]["torch.backends"]["hoplite"]
+    said = tmp_path / "hoplite-0.1.0.dist-info"
+    said.mkdir()
+    (said / "METADATA").write_text("Metadata-Version: 2.1\nName: hoplite\nVersion: 0.1.0\n")
+    (said / "entry_points.txt").write_text(f"[torch.backends]\nhoplite = {entry}\n")
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    ended = subprocess.run(
+        [sys.executable, "-c", UNMODIFIED, f"file://{tmp_path}/rendezvous"],
+        env=os.environ | {"PYTHONPATH": paths, "HOPLITE_MEMORY": "16MiB"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.stdout == "hoplite [1.0, 1.0, 1.0]\n", ended.stderr
 
 
 def test_without_torch_the_error_says_what_to_install() -> None:
