@@ -53,6 +53,35 @@ class Snapshot(Mapping[Any, Any]):
         return f"<Snapshot of version {self.version}: {type(self.value).__name__}>"
 
 
+class Updates(AsyncIterator[Snapshot], Iterator[Snapshot]):
+    """The versions of a channel, each newer than the one before. Keeps none of them."""
+
+    def __init__(self, core: _core.Channel, waiting: Waiting, wait_for_successor: bool) -> None:
+        self._core = core
+        self._waiting = waiting
+        self._wait_for_successor = wait_for_successor
+        self._last: ObjectId | None = None
+
+    def __iter__(self) -> Updates:
+        return self
+
+    def __aiter__(self) -> Updates:
+        return self
+
+    def __next__(self) -> Snapshot:
+        return self._seen(self._begin().wait())
+
+    async def __anext__(self) -> Snapshot:
+        return self._seen(await self._waiting.answer(self._begin()))
+
+    def _begin(self) -> _core.SnapshotLater:
+        return self._core.get_later(after=self._last, wait_for_successor=self._wait_for_successor)
+
+    def _seen(self, found: _core.ChannelSnapshot) -> Snapshot:
+        self._last = found.id
+        return Snapshot(found)
+
+
 class Channel:
     """A channel that is open here, to publish or to read. ``Client.channel`` opens it.
 
@@ -115,23 +144,14 @@ class Channel:
         begun = self._core.get_later(at_least or 0, exactly, timeout=timeout)
         return Snapshot(await self._waiting.answer(begun))
 
-    async def updates(self, wait_for_successor: bool = False) -> AsyncIterator[Snapshot]:
-        """The newest version each time; what came between is skipped.
+    @named
+    def updates(self, wait_for_successor: bool = False) -> Updates:
+        """The newest version each time, by ``async for`` or ``for``; what came between is skipped.
 
         PublisherGoneError: there is no next one, since the publisher is gone; not with
         `wait_for_successor`.
         """
-        last: ObjectId | None = None
-        while True:
-            begun = self._core.get_later(after=last, wait_for_successor=wait_for_successor)
-            found = await self._waiting.answer(begun)
-            last = found.id
-            snapshot = Snapshot(found)
-            del found
-            yield snapshot
-            del (
-                snapshot
-            )  # what the loop's body has dropped is not kept while the next one is awaited
+        return Updates(self._core, self._waiting, wait_for_successor)
 
     @named
     def stream(

@@ -15,6 +15,7 @@ import hoplite
 import numpy as np
 import pytest
 from hoplite import Client, ConflictError, LocalCluster, PublisherGoneError
+from waiting import until
 
 SOON = 60.0
 
@@ -59,6 +60,28 @@ def test_who_waits_gets_the_version_that_it_waits_for(here: Client, there: Clien
         later.join()
         with pytest.raises(hoplite.TimeoutError):
             worker.get(at_least=4, timeout=0.05)
+
+
+def test_a_plain_loop_follows_until_the_publisher_has_gone(here: Client, there: Client) -> None:
+    seen = []
+
+    def follow(worker: hoplite.Channel) -> None:
+        with pytest.raises(hoplite.PublisherGoneError):
+            for weights in worker.updates():
+                assert is_whole(weights)
+                seen.append(weights.version)
+
+    with there.channel("plain") as worker:
+        with here.channel("plain", keep=2) as trainer:
+            trainer.publish(weights_of(1))
+            thread = threading.Thread(target=follow, args=(worker,))
+            thread.start()
+            until(lambda: str(seen), "[1]")
+            trainer.publish(weights_of(2))
+            until(lambda: str(seen), "[1, 2]")
+        thread.join(10)
+    assert not thread.is_alive()
+    assert seen == [1, 2]
 
 
 def test_a_worker_follows_and_never_steps_back(here: Client, there: Client) -> None:
@@ -352,6 +375,7 @@ def test_every_way_gives_the_same(here: Client, there: Client, kind: Any, deltas
                 "get": leaves(worker.get(at_least=version, timeout=SOON).value),
                 "aget": leaves(asyncio.run(worker.aget(at_least=version, timeout=SOON)).value),
                 "updates": leaves(asyncio.run(newest(worker)).value),
+                "plain updates": leaves(next(worker.updates()).value),
                 "stream": dict(worker.stream(at_least=version, timeout=SOON)),
                 "copy_to": leaves(target),
             }

@@ -59,6 +59,17 @@ def test_a_ref_made_by_a_task_is_read_elsewhere() -> None:
     assert ref == hoplite.ray.Ref(ref.id, None) and ref.hex() in repr(ref)
 
 
+def test_tasks_reach_channels_by_the_client_of_their_process() -> None:
+    @remote(resources=THERE)
+    def newest(name: str) -> float:
+        with hoplite.ray.client().channel(name) as channel:
+            return float(channel.get(timeout=30)["w"].sum())
+
+    with hoplite.ray.client().channel("of a job") as channel:
+        channel.publish({"w": np.ones(BIG)})
+        assert ray.get(newest.remote("of a job")) == BIG
+
+
 def test_bytes_and_other_values_and_lists() -> None:
     class Local:  # by value: no module has it
         def __init__(self, weights: Any) -> None:

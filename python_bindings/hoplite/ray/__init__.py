@@ -15,7 +15,7 @@ require_ray()
 
 from hoplite.ray._calls import fail, free, get, put, reduce, wait  # noqa: E402 - needs Ray
 from hoplite.ray._errors import GetTimeoutError  # noqa: E402
-from hoplite.ray._job import init  # noqa: E402
+from hoplite.ray._job import client, init  # noqa: E402
 from hoplite.ray._reduction import Reduction  # noqa: E402
 from hoplite.ray._refs import Ref, new_ref  # noqa: E402
 from hoplite.ray._setup import missing, setup  # noqa: E402
@@ -24,6 +24,7 @@ __all__ = [
     "GetTimeoutError",
     "Reduction",
     "Ref",
+    "client",
     "fail",
     "free",
     "get",

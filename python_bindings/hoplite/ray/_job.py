@@ -60,7 +60,8 @@ def init(memory: int | str = "1GiB", orphan_grace: float = 30.0) -> None:
 
 
 def client() -> Client:
-    """This process's client, of the node of its host; attaches at the first call.
+    """This process's client, of the node of its host, for channels, registers, coroutines and
+    futures; attaches at the first call. What it puts Ray does not count; don't close it.
 
     UnavailableError: no Ray, or ``hoplite.ray.init`` was not called in this job.
     """
