@@ -66,6 +66,8 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<void> Upkeep();
   net::Task<void> StopUpkeep(bool say_done);
   InboundCredit::Window Window() const;
+  // So much of it has to have come before more credit is sent.
+  std::uint64_t CreditDue(const InboundCredit::Window& window) const;
   void Sample(Time now);
   LaneEnd Failed(protocol::Failure failure, std::string why) const;
 
