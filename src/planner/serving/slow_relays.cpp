@@ -28,7 +28,7 @@ constexpr int kMessagesLeft = 30;
 constexpr int kDeepest = 8;
 constexpr double kFaster = 2;
 
-double Bytes(std::uint64_t blocks, const CopyTable& table) {
+double BytesIn(std::uint64_t blocks, const CopyTable& table) {
   return static_cast<double>(blocks) * table.layout().block_bytes;
 }
 
@@ -71,7 +71,7 @@ void SlowRelays::Judge(NodeId receiver, double bytes_per_second, bool tries, con
     if (now - cleared->second < kCleared) return;
   }
   const std::uint64_t left = table.layout().block_count() - copy.progress();
-  const double left_seconds = Bytes(left, table) / bytes_per_second;
+  const double left_seconds = BytesIn(left, table) / bytes_per_second;
   if (left_seconds < kWorthwhileSeconds) return;
   faster_ =
       tries && table.group_count() == 1 && IsWorthATrial(receiver, left_seconds, table, nodes, now)
@@ -88,7 +88,7 @@ void SlowRelays::JudgeTwo(NodeId receiver, const CopyTable& table, const FlowSam
   const Copy* source = feed == nullptr ? nullptr : table.Find(feed->source);
   if (source == nullptr || !source->complete || source->flow().serving.size() != 2) return;
   const std::uint64_t left = table.layout().block_count() - table.Find(receiver)->progress();
-  if (Bytes(left, table) < kWorthwhileSeconds * rate) return;
+  if (BytesIn(left, table) < kWorthwhileSeconds * rate) return;
   std::array<NodeId, 2> two{};
   std::ranges::transform(source->flow().serving, two.begin(), [&](GrantId grant) {
     const OpenGrant& open = table.grants().at(grant);
@@ -195,7 +195,7 @@ SlowRelays::Verdict SlowRelays::Pays(const CopyTable& table, const FlowSamples& 
   const Duration lasted = p.from && at ? at->told - p.from->told : Duration{0};
   if (lasted < kTrial) return now - p.since < kMayConnect ? Verdict::kOpen : Verdict::kNo;
   const auto rate = [&](const FlowSamples::Mark& from, const FlowSamples::Mark& to) {
-    return Bytes(to.had - from.had, table) / ToSeconds(std::max(to.told - from.told, kTrial));
+    return BytesIn(to.had - from.had, table) / ToSeconds(std::max(to.told - from.told, kTrial));
   };
   double beside = p.before;
   if (lasted >= kSameTime && slow_at) beside = std::max(beside, rate(*p.slow_from, *slow_at));
