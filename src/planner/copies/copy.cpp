@@ -8,7 +8,7 @@
 namespace hoplite::planner {
 namespace {
 
-StripeMask Bit(std::size_t stripe) { return StripeMask{1} << stripe; }
+StripeMask MaskOf(std::size_t stripe) { return StripeMask{1} << stripe; }
 
 }  // namespace
 
@@ -65,7 +65,7 @@ std::uint64_t Copy::progress(StripeMask among) const {
 const Feed& Copy::feed(std::size_t stripe) const {
   static const Feed none;
   for (const Feed& feed : flow().feeds) {
-    if (!feed.lost() && (feed.stripes & Bit(stripe)) != 0) return feed;
+    if (!feed.lost() && (feed.stripes & MaskOf(stripe)) != 0) return feed;
   }
   return none;
 }

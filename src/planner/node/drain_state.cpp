@@ -22,7 +22,7 @@ constexpr std::uint64_t kBytesAtATime = 256_MiB;
 // A taker that has fetched nothing for so long is not waited for.
 constexpr Duration kPatience = std::chrono::seconds(2);
 // A copy that nobody takes is offered again after so long.
-constexpr Duration kRest = std::chrono::seconds(1);
+constexpr Duration kDrainRest = std::chrono::seconds(1);
 // What nodes have free changes: it is asked again.
 constexpr Duration kPeersAge = std::chrono::seconds(1);
 constexpr Duration kPeersPatience = std::chrono::milliseconds(100);
@@ -125,7 +125,7 @@ bool DrainState::Name(Item& item, Time now, Effects& out) {
   const Peer* const best = BestPeer(one);
   if (best == nullptr) {
     one.tried.clear();
-    one.due = now + kRest;
+    one.due = now + kDrainRest;
     SetResting(one, true);
     return false;
   }

@@ -15,7 +15,7 @@ constexpr double kWaitShare = 0.05;
 constexpr int kMostWaits = 3;
 constexpr Duration kLongestWait = std::chrono::milliseconds(100);
 
-double SendSeconds(const Layout& layout, const LinkModel& link) {
+double SlotSeconds(const Layout& layout, const LinkModel& link) {
   return static_cast<double>(layout.size_bytes) / link.bytes_per_second;
 }
 
@@ -32,7 +32,7 @@ double ReduceSeconds(std::uint32_t degree, std::uint32_t count, const Layout& la
 }
 
 bool RingPays(std::size_t members, const Layout& layout, const LinkModel& link) {
-  const double share = SendSeconds(layout, link) / static_cast<double>(members);
+  const double share = SlotSeconds(layout, link) / static_cast<double>(members);
   return share >= kLeastHops * HopSeconds(1, layout, link);
 }
 
@@ -43,7 +43,7 @@ bool TwoTreesPay(std::size_t members, const Layout& layout, const LinkModel& lin
 }
 
 RingWaits RingWaitsFor(const Layout& layout, const LinkModel& link) {
-  const double all = SendSeconds(layout, SlowIfGuessed(link, link.guessed));
+  const double all = SlotSeconds(layout, SlowIfGuessed(link, link.guessed));
   const Duration share = std::min(kLongestWait, FromSeconds(kWaitShare * all));
   const Duration wait = std::max(link.latency + link.overhead, share);
   return {wait, std::max(wait, std::min(kLongestWait, kMostWaits * wait))};

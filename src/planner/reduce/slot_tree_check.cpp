@@ -13,7 +13,7 @@
 namespace hoplite::planner {
 namespace {
 
-std::string Wrong(const SlotOrder& order, std::string_view why) {
+std::string WrongSlot(const SlotOrder& order, std::string_view why) {
   const auto& parents = order.parents;
   if (parents.empty()) return fmt::format("slot {}, a root, {}", order.slot, why);
   const bool many = parents.size() > kMaxStripes;
@@ -39,7 +39,7 @@ Result<SlotTree> SlotTree::Of(StripeMask stripes, const std::vector<PlannedOrder
   };
   for (const PlannedOrder& planned : plan) {
     const SlotOrder& order = planned.order;
-    if (tree.Find(order.slot) != nullptr) return bad(Wrong(order, "is ordered twice"));
+    if (tree.Find(order.slot) != nullptr) return bad(WrongSlot(order, "is ordered twice"));
     if (std::string wrong = tree.Misfit(order); !wrong.empty()) return bad(std::move(wrong));
     if (std::string twice = tree.TwiceIn(order); !twice.empty()) return bad(std::move(twice));
     tree.Place(order, planned.attempt);
@@ -51,28 +51,29 @@ Result<SlotTree> SlotTree::Of(StripeMask stripes, const std::vector<PlannedOrder
 std::string SlotTree::WrongWith(const SlotOrder& order) const {
   // The others of its sources' slots would start again, too.
   if (striped_ || order.parents.size() > 1 || order.stripes != stripes_) {
-    return Wrong(order, "is a part of a plan and is ordered alone");
+    return WrongSlot(order, "is a part of a plan and is ordered alone");
   }
   if (const SlotRecord* known = Find(order.slot)) {
-    if (known->order.parents != order.parents) return Wrong(order, "had another parent before");
+    if (known->order.parents != order.parents) return WrongSlot(order, "had another parent before");
     if (std::string wrong = WrongChildren(order); !wrong.empty()) return wrong;
   } else if (std::string misfit = Misfit(order); !misfit.empty()) {
     return misfit;
   } else if (FeedsItself(order)) {
-    return Wrong(order, "would be fed by itself");
+    return WrongSlot(order, "would be fed by itself");
   }
   return {};
 }
 
 std::string SlotTree::Misfit(const SlotOrder& order) const {
-  if (order.slot == 0 || order.slot > kMaxSlots) return Wrong(order, "has a number out of range");
-  if (order.stripes == 0) return Wrong(order, "makes no stripe");
+  if (order.slot == 0 || order.slot > kMaxSlots)
+    return WrongSlot(order, "has a number out of range");
+  if (order.stripes == 0) return WrongSlot(order, "makes no stripe");
   if (const StripeMask strange = order.stripes & ~stripes_; strange != 0) {
-    return Wrong(order, "makes " + Words(strange) + ", which the target does not have");
+    return WrongSlot(order, "makes " + Words(strange) + ", which the target does not have");
   }
   for (const std::uint32_t root : roots()) {
     const StripeMask both = slots_.at(root).order.stripes & order.stripes;
-    if (order.root() && both != 0) return Wrong(order, "is a second root of " + Words(both));
+    if (order.root() && both != 0) return WrongSlot(order, "is a second root of " + Words(both));
   }
   if (std::string wrong = WrongParents(order); !wrong.empty()) return wrong;
   if (std::string wrong = WrongShares(order, order); !wrong.empty()) return wrong;
@@ -85,14 +86,15 @@ std::string SlotTree::Misfit(const SlotOrder& order) const {
 }
 
 std::string SlotTree::WrongParents(const SlotOrder& order) const {
-  if (order.parents.size() > kMaxStripes) return Wrong(order, "feeds more slots than stripes are");
+  if (order.parents.size() > kMaxStripes)
+    return WrongSlot(order, "feeds more slots than stripes are");
   std::set<std::uint32_t> named;
   for (const std::uint32_t parent : order.parents) {
-    if (parent == order.slot) return Wrong(order, "would be fed by itself");
+    if (parent == order.slot) return WrongSlot(order, "would be fed by itself");
     if (parent == 0 || parent > kMaxSlots) {
-      return Wrong(order, "feeds a slot whose number is out of range");
+      return WrongSlot(order, "feeds a slot whose number is out of range");
     }
-    if (!named.insert(parent).second) return Wrong(order, "feeds one slot twice");
+    if (!named.insert(parent).second) return WrongSlot(order, "feeds one slot twice");
   }
   return {};
 }
@@ -108,19 +110,21 @@ std::string SlotTree::WrongShares(const SlotOrder& order, const SlotOrder& place
     if (above == nullptr) continue;
     const StripeMask share = order.stripes & above->stripes;
     if (share == 0) {
-      return Wrong(order, fmt::format("makes no stripe that slot {} makes", parent));
+      return WrongSlot(order, fmt::format("makes no stripe that slot {} makes", parent));
     }
-    if ((share & fed) != 0) return Wrong(order, "feeds " + Words(share & fed) + " to two slots");
+    if ((share & fed) != 0)
+      return WrongSlot(order, "feeds " + Words(share & fed) + " to two slots");
     fed |= share;
   }
   if (order.root() || !known_all || fed == order.stripes) return {};
-  return Wrong(order, "feeds " + Words(order.stripes & ~fed) + " to nobody");
+  return WrongSlot(order, "feeds " + Words(order.stripes & ~fed) + " to nobody");
 }
 
 // Whoever executes a slot folds as many as its order counts, and none beyond.
 std::string SlotTree::WrongChildren(const SlotOrder& order) const {
   const auto more = [](const SlotOrder& fed, std::size_t children) {
-    return Wrong(fed, fmt::format("has {} children, its order counts {}", children, fed.children));
+    return WrongSlot(fed,
+                     fmt::format("has {} children, its order counts {}", children, fed.children));
   };
   const std::size_t below = ChildrenOf(order.slot).size();
   if (below > order.children) return more(order, below);
@@ -176,7 +180,7 @@ std::string SlotTree::WrongPlan() const {
     if (known.order.stripes == stripes_ && !striped_) continue;
     for (const std::uint32_t parent : known.order.parents) {
       if (Find(parent) == nullptr) {
-        return Wrong(known.order, fmt::format("waits for slot {}, which is not there", parent));
+        return WrongSlot(known.order, fmt::format("waits for slot {}, which is not there", parent));
       }
     }
   }
@@ -191,8 +195,8 @@ std::string SlotTree::LackingChildren() const {
   for (const auto& [slot, known] : slots_) {
     const std::size_t below = ChildrenOf(slot).size();
     if (below == known.order.children) continue;
-    return Wrong(known.order,
-                 fmt::format("waits for {} children of {}", known.order.children, below));
+    return WrongSlot(known.order,
+                     fmt::format("waits for {} children of {}", known.order.children, below));
   }
   return {};
 }
@@ -202,10 +206,10 @@ std::string SlotTree::WrongRoots() const {
   std::set<NodeId> nodes;
   for (const std::uint32_t root : roots()) {
     const SlotOrder& order = slots_.at(root).order;
-    if ((rooted & order.stripes) != 0) return Wrong(order, "is a second root");
+    if ((rooted & order.stripes) != 0) return WrongSlot(order, "is a second root");
     rooted |= order.stripes;
     if (order.node != kNoNode && !nodes.insert(order.node).second) {
-      return Wrong(order, fmt::format("is the second of {}", ToString(order.node)));
+      return WrongSlot(order, fmt::format("is the second of {}", ToString(order.node)));
     }
   }
   if (rooted == 0 || rooted == stripes_) return {};
@@ -217,7 +221,7 @@ std::string SlotTree::WrongWalks() const {
   for (const auto& [slot, known] : slots_) {
     const auto entry = ending.find(slot);
     const StripeMask round = known.order.stripes & ~(entry == ending.end() ? 0 : entry->second);
-    if (round != 0) return Wrong(known.order, "would be fed by itself in " + Words(round));
+    if (round != 0) return WrongSlot(known.order, "would be fed by itself in " + Words(round));
   }
   return {};
 }

@@ -7,7 +7,7 @@
 namespace hoplite::planner {
 namespace {
 
-constexpr std::size_t kTrees = 2;
+constexpr std::size_t kTwo = 2;
 
 // Who folds this child, of so many below the first of `folders`: all fold equally many, the first ones
 // one more. Whoever folds comes before those whom it folds, since each folds at least one.
@@ -21,11 +21,10 @@ std::size_t FolderOf(std::size_t child, std::size_t children, std::size_t folder
 class Plan {
  public:
   Plan(const std::vector<NodeId>& members, const Layout& layout)
-      : members_(members), cut_(StripeGroups::Forest(kTrees, layout, kNoNode)) {
-    for (std::size_t i = 0; i < members.size(); ++i) Add(members[i], Stripes(i % kTrees, layout));
-    for (std::size_t i = 0; i < members.size(); ++i)
-      Add(members[i], Stripes(1 - i % kTrees, layout));
-    for (std::size_t tree = 0; tree < kTrees; ++tree) Connect(tree);
+      : members_(members), cut_(StripeGroups::Forest(kTwo, layout, kNoNode)) {
+    for (std::size_t i = 0; i < members.size(); ++i) Add(members[i], Stripes(i % kTwo, layout));
+    for (std::size_t i = 0; i < members.size(); ++i) Add(members[i], Stripes(1 - i % kTwo, layout));
+    for (std::size_t tree = 0; tree < kTwo; ++tree) Connect(tree);
   }
   std::vector<SlotOrder> Take() { return std::move(orders_); }
 
@@ -43,9 +42,9 @@ class Plan {
   // Those at home stand first, level by level: so all others are as near to the root as can be.
   void Connect(std::size_t tree) {
     std::vector<std::size_t> places;  // indexes of orders
-    for (std::size_t i = tree; i < members_.size(); i += kTrees) places.push_back(i);
+    for (std::size_t i = tree; i < members_.size(); i += kTwo) places.push_back(i);
     const std::size_t homes = places.size();
-    for (std::size_t i = 1 - tree; i < members_.size(); i += kTrees) {
+    for (std::size_t i = 1 - tree; i < members_.size(); i += kTwo) {
       places.push_back(members_.size() + i);
     }
     const std::size_t children = places.size() - 1;
@@ -64,7 +63,7 @@ class Plan {
 }  // namespace
 
 bool MakesTwoTrees(std::size_t members, const Layout& layout) {
-  return layout.stripe_count >= kTrees && members >= 2;
+  return layout.stripe_count >= kTwo && members >= 2;
 }
 
 std::vector<SlotOrder> TwoTrees(const std::vector<NodeId>& members, const Layout& layout) {

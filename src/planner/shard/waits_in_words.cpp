@@ -11,14 +11,14 @@
 namespace hoplite::planner {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMostWords = 4;
 // Holders of one object: a picture of many waiters is drawn in one turn of the shard.
 constexpr std::size_t kMostLookedAt = 50;
 
-using Words = std::vector<std::string>;
+using Reasons = std::vector<std::string>;
 
-std::string Silent(const Words& away) {
-  return NameSome(away, kMostNamed) +
+std::string Silent(const Reasons& away) {
+  return NameSome(away, kMostWords) +
          (away.size() == 1 ? ", which has it, does not answer" : ", which have it, do not answer");
 }
 
@@ -30,24 +30,24 @@ class Holders {
     std::size_t looked_at = 0;
     for (const auto& [holder, copy] : record.table.copies()) {
       const bool serves = holder != node && copy.listed && copy.parked() == 0;
-      if (serves && ++looked_at <= kMostLookedAt) Add(holder, copy);
+      if (serves && ++looked_at <= kMostLookedAt) AddReason(holder, copy);
     }
     if (looked_at > kMostLookedAt) more_ = looked_at - kMostLookedAt;
   }
 
   std::string InWords() const {
-    Words words;
+    Reasons words;
     if (!busy_.empty()) {
       words.push_back(fmt::format("{} another node, and the first to end that is its source: {}",
                                   next_.empty() ? "every holder serves" : "some holders serve",
-                                  NameSome(busy_, kMostNamed)));
+                                  NameSome(busy_, kMostWords)));
     }
-    if (!next_.empty()) words.push_back("its next source: " + NameSome(next_, kMostNamed));
-    if (!out_of_reach_.empty()) words.push_back(NameSome(out_of_reach_, kMostNamed, "; "));
+    if (!next_.empty()) words.push_back("its next source: " + NameSome(next_, kMostWords));
+    if (!out_of_reach_.empty()) words.push_back(NameSome(out_of_reach_, kMostWords, "; "));
     if (!away_.empty()) words.push_back(Silent(away_));
     // Said only where nothing else keeps the node waiting.
     if (words.empty() && !behind_.empty()) {
-      words.push_back(NameSome(behind_, kMostNamed) + ": no more of it there than it has itself");
+      words.push_back(NameSome(behind_, kMostWords) + ": no more of it there than it has itself");
     }
     if (more_ > 0) words.push_back(fmt::format("{} more holders", more_));
     if (words.empty()) return "whoever has a part of it waits for the rest, too";
@@ -55,7 +55,7 @@ class Holders {
   }
 
  private:
-  void Add(NodeId holder, const Copy& copy) {
+  void AddReason(NodeId holder, const Copy& copy) {
     const std::string name = books_.nodes.NameOf(holder);
     if (books_.pairs.Blocks(node_, holder, books_.clock.now())) {
       out_of_reach_.push_back(OutOfReach(holder));
@@ -70,13 +70,13 @@ class Holders {
     }
   }
   std::string ServedBy(const Copy& copy) const {
-    Words served;
+    Reasons served;
     for (const GrantId& grant : copy.flow().serving) {
       served.push_back(books_.nodes.NameOf(record_.table.grants().at(grant).receiver));
-      if (served.size() == kMostNamed) break;
+      if (served.size() == kMostWords) break;
     }
     const std::size_t more = copy.flow().serving.size() - served.size();
-    return NameSome(served, kMostNamed) + (more == 0 ? "" : fmt::format(" and {} more", more));
+    return NameSome(served, kMostWords) + (more == 0 ? "" : fmt::format(" and {} more", more));
   }
   std::string OutOfReach(NodeId holder) const {
     const std::string why = books_.pairs.Why(node_, holder);
@@ -92,11 +92,11 @@ class Holders {
   const ObjectRecord& record_;
   const NodeId node_;
   const Copy* own_;  // null: it has none
-  Words busy_;
-  Words behind_;
-  Words next_;
-  Words out_of_reach_;
-  Words away_;
+  Reasons busy_;
+  Reasons behind_;
+  Reasons next_;
+  Reasons out_of_reach_;
+  Reasons away_;
   std::size_t more_ = 0;  // that were not looked at
 };
 
@@ -119,7 +119,7 @@ std::string WhyUnserved(const Books& books, const ObjectRecord& record, NodeId n
 }
 
 std::string WhyPutWaits(const NodeTable& nodes, const ObjectRecord& record) {
-  Words away;
+  Reasons away;
   for (const auto& [node, copy] : record.table.copies()) {
     const bool may_come_back = copy.final() && !nodes.alive(node);
     if (may_come_back) away.push_back(nodes.NameOf(node));
