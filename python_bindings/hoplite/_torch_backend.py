@@ -14,9 +14,14 @@ def register() -> None:
     """Makes "hoplite" a back end of torch.distributed. Raises nothing: torch would not be
     imported."""
     with contextlib.suppress(Exception):
-        distributed = importlib.import_module("torch.distributed")
-        if distributed.is_available() and NAME not in distributed.Backend.backend_list:
-            distributed.Backend.register_backend(NAME, _group, extended_api=True, devices=["cpu"])
+        add()
+
+
+def add() -> None:
+    """From now on torch knows the back end."""
+    distributed = importlib.import_module("torch.distributed")
+    if distributed.is_available() and NAME not in distributed.Backend.backend_list:
+        distributed.Backend.register_backend(NAME, _group, extended_api=True, devices=["cpu"])
 
 
 def _group(*options: Any) -> Any:

@@ -9,7 +9,7 @@ host starts a node, and rank 0 a directory.
 
 from __future__ import annotations
 
-from hoplite import _torch
+from hoplite import _torch, _torch_backend
 
 try:
     import torch.distributed  # noqa: F401 - whether it can be imported is the question
@@ -20,7 +20,7 @@ except ImportError as missing:
 
 _torch.require_torch()  # warns of another version
 
-from hoplite.torch._group import Group, register  # noqa: E402 - where there is PyTorch
+from hoplite.torch._group import Group  # noqa: E402 - where there is PyTorch
 from hoplite.torch._store import Store  # noqa: E402
 
 __all__ = [
@@ -28,4 +28,4 @@ __all__ = [
     "Store",
 ]
 
-register()
+_torch_backend.add()

@@ -19,6 +19,7 @@ import torch.distributed as dist
 from hoplite import _client
 from hoplite._callbacks import Callbacks
 from hoplite._core import ObjectId
+from hoplite._torch_backend import NAME
 from hoplite.errors import HopliteError
 from hoplite.torch import _cluster
 from hoplite.torch._calls import Calls
@@ -29,7 +30,6 @@ from hoplite.torch._messages import Messages
 from hoplite.torch._steps import Steps
 from hoplite.torch._work import Lane
 
-NAME = "hoplite"
 # Seconds in which the others may read what this rank has put, when its process ends.
 ENDS_IN = 2.0
 
@@ -179,9 +179,3 @@ def _end() -> None:
         group.shutdown()
     for leaving in _leaving:
         leaving.join(ENDS_IN)
-
-
-def register() -> None:
-    """From now on torch knows the back end."""
-    if NAME not in dist.Backend.backend_list:
-        dist.Backend.register_backend(NAME, Group, extended_api=True, devices=["cpu"])

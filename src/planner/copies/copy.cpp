@@ -6,12 +6,6 @@
 #include <utility>
 
 namespace hoplite::planner {
-namespace {
-
-StripeMask MaskOf(std::size_t stripe) { return StripeMask{1} << stripe; }
-
-}  // namespace
-
 std::vector<std::uint32_t> StripesOf(StripeMask mask) {
   std::vector<std::uint32_t> stripes;
   stripes.reserve(Count(mask));
@@ -65,7 +59,7 @@ std::uint64_t Copy::progress(StripeMask among) const {
 const Feed& Copy::feed(std::size_t stripe) const {
   static const Feed none;
   for (const Feed& feed : flow().feeds) {
-    if (!feed.lost() && (feed.stripes & MaskOf(stripe)) != 0) return feed;
+    if (!feed.lost() && (feed.stripes & BitOf(stripe)) != 0) return feed;
   }
   return none;
 }

@@ -15,6 +15,8 @@
 
 namespace hoplite::planner {
 
+constexpr StripeMask BitOf(std::size_t stripe) { return StripeMask{1} << stripe; }
+
 // What feeds some stripes of a copy through one grant; or fed them, until its source failed or left
 // the books: then it is *lost*, and kept until nothing of its group waits for another source.
 struct Feed {

@@ -10,8 +10,6 @@ namespace {
 // the other; until then doubt is cheaper than long walks.
 constexpr std::size_t kFarthestSight = 64;
 
-StripeMask Bit(std::uint32_t stripe) { return StripeMask{1} << stripe; }
-
 std::uint32_t FirstOf(StripeMask stripes) {
   return static_cast<std::uint32_t>(std::countr_zero(stripes));
 }
@@ -170,7 +168,7 @@ void CopyTable::NoteMoved(GrantId grant, GrantId replaced, NodeId source) {
 NodeId CopyTable::UpstreamOf(const Copy& copy, std::uint32_t stripe) const {
   const NodeId source = copy.feed(stripe).source;
   if (source != kNoNode) return source;
-  const Feed* lost = copy.lost(Bit(stripe));
+  const Feed* lost = copy.lost(BitOf(stripe));
   if (lost == nullptr || !lost->superseded) return kNoNode;  // its stream has ended
   return copies_.contains(lost->lost_source) ? lost->lost_source : lost->fallback;
 }
@@ -242,7 +240,7 @@ void CopyTable::RaiseFrom(NodeId source, const StripeMarks& sent, StripeMask str
     // Ends at the first that is known to have as much; no chain is longer than the table.
     for (std::size_t step = 0; step < copies_.size(); ++step) {
       const Copy* copy = Find(at);
-      if (copy == nullptr || copy->FinalIn(Bit(stripe))) break;
+      if (copy == nullptr || copy->FinalIn(BitOf(stripe))) break;
       if (copy->marks[stripe] >= sent[stripe]) break;
       Edit(at, [&](Copy& raised) { raised.marks[stripe] = sent[stripe]; });
       at = copy->feed(stripe).source;

@@ -40,11 +40,11 @@ std::uint64_t ReadyBlocks(const Copy& receiver, const CopyTable& table) {
   return ready;
 }
 
-double Bytes(std::uint64_t blocks, const CopyTable& table) {
+}  // namespace
+
+double BytesIn(std::uint64_t blocks, const CopyTable& table) {
   return static_cast<double>(blocks) * table.layout().block_bytes;
 }
-
-}  // namespace
 
 const Feed* FeedOf(const Copy* copy, const CopyTable& table) {
   if (copy == nullptr || copy->final() || copy->fed() == 0) return nullptr;
@@ -96,19 +96,19 @@ bool FlowSamples::Note(NodeId receiver, const CopyTable& table, Time told, Time 
   window.ready = std::min(window.ready, ready);
   window.steady = window.steady && window.beside == next.beside;
   const Duration elapsed = told - window.since;
-  const double bytes = Bytes(has - window.had, table);
+  const double bytes = BytesIn(has - window.had, table);
   const bool whole = table.layout().complete(copy->marks);
   if (elapsed >= kShortest && (bytes >= kEnoughBytes || elapsed >= kLongEnough)) {
     const double rate = bytes / ToSeconds(elapsed);
-    const double under_way = std::max(Bytes(kReadyBlocks, table), kReadySeconds * rate);
-    Close(sample, rate, window.ready == kEverything || Bytes(window.ready, table) >= under_way,
+    const double under_way = std::max(BytesIn(kReadyBlocks, table), kReadySeconds * rate);
+    Close(sample, rate, window.ready == kEverything || BytesIn(window.ready, table) >= under_way,
           now);
     window = next;
   } else if (!whole) {
     return false;
   }
   if (whole) {
-    const double all = Bytes(has - sample.whole.had, table);
+    const double all = BytesIn(has - sample.whole.had, table);
     const double surely = all / ToSeconds(told - sample.whole.since + kKept);
     sample.rate.least = std::max(sample.rate.least, surely);
   }

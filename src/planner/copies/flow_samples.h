@@ -86,6 +86,8 @@ class FlowSamples {
 // it gets; of several sources each may be the one that others wait for, but in a forest, where what
 // all of them have ready tells who holds up whom.
 const Feed* FeedOf(const Copy* copy, const CopyTable& table);
+// So many blocks of the object.
+double BytesIn(std::uint64_t blocks, const CopyTable& table);
 // Of its streams to receivers: how many, and the newest.
 std::pair<std::size_t, GrantId> StreamsOf(NodeId source, const CopyTable& table);
 // One that it feeds; leaves hold nobody up and are not moved. kNoNode: none.

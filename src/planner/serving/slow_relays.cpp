@@ -28,10 +28,6 @@ constexpr int kMessagesLeft = 30;
 constexpr int kDeepest = 8;
 constexpr double kFaster = 2;
 
-double BytesIn(std::uint64_t blocks, const CopyTable& table) {
-  return static_cast<double>(blocks) * table.layout().block_bytes;
-}
-
 // It has more, and less of no stripe: in the object's order two copies differ in few stripes.
 bool IsAhead(const Copy& one, const Copy& other, StripeMask stripes) {
   return one.progress(stripes) > other.progress(stripes) &&
