@@ -2,15 +2,13 @@
 # Compares this project with its peers on one machine: builds, makes the hosts (network namespaces,
 # so it needs root), measures, writes tables, JSON and figures to bench/results/. `bench.sh draw
 # FILE.json` draws results that lie there, and needs no root. `bench.sh links` measures unequal links
-# and two sites (bench/cluster/unequal.py has its options). See bench/README.md; --help lists the
-# options.
+# and two sites (bench/cluster/unequal.py has its options). `bench.sh --ssh h1,h2` measures real hosts.
+# See bench/README.md; --help lists the options.
 set -eu
 cd "$(dirname "$0")/.."
 
 VENV=build/bench-venv # peers and matplotlib, apart from everything that the project itself uses
 MATPLOTLIB=3.11.2
-MPICH=5.0.2
-TORCH=2.13.0
 
 say() { echo "bench.sh: $*" >&2; }
 
@@ -35,6 +33,15 @@ fi
 case "$links| $* " in
   "|"*" --help "* | "|"*" -h "*) exec python3 bench/cluster/compare.py --help ;;
 esac
+case " $* " in
+  *" --ssh "* | *" --ssh="*)
+    make_venv
+    say "building"
+    cmake --preset release >/dev/null
+    cmake --build --preset release --target benchmarks >/dev/null
+    exec python3 bench/cluster/compare.py "$@"
+    ;;
+esac
 if [ "$(id -u)" -ne 0 ]; then
   say "making hosts needs root: run it as root or with sudo"
   exit 1
@@ -45,28 +52,7 @@ for tool in iperf3 ip tc python3; do
   command -v "$tool" >/dev/null || { say "$tool is missing: apt-get install iperf3 iproute2 python3"; exit 1; }
 done
 make_venv
-if ! "$VENV/bin/mpichversion" >/dev/null 2>&1; then
-  say "installing MPICH $MPICH into $VENV"
-  "$VENV/bin/pip" install --quiet "mpich==$MPICH"
-fi
-
-asked_for() {
-  case " $* " in
-    *" --peers "*) case " $* " in *" --peers "*"$peer"*) true ;; *) false ;; esac ;;
-    *curves*) true ;; # all peers, unless they are named
-    *) false ;;
-  esac
-}
-peer=gloo
-if asked_for "$@" && ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
-  say "installing torch $TORCH, for Gloo, into $VENV"
-  "$VENV/bin/pip" install --quiet "torch==$TORCH" numpy
-fi
-peer=openmpi
-if asked_for "$@" && ! command -v mpirun.openmpi >/dev/null; then
-  say "installing Open MPI"
-  apt-get install -y -qq --no-install-recommends openmpi-bin libopenmpi-dev >/dev/null
-fi
+"$VENV/bin/python" bench/cluster/peers.py "$VENV" "$@"
 
 # Calls from Python and arrays of Ray programs: the package, in the environment of its tests.
 case "$links| $* " in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the documentation site, build/docs/html: the pages of the repository, the public headers and the
-# Python package. Installs what is missing, needs no build of Hoplite, and is quick the second time.
+# Python package. Installs what is missing, builds the Python extension, and is quick the second time.
 # Warnings, names without a comment and links that lead nowhere are errors. Exit status 3: what makes
 # the site is not there, and there is no network to get it from.
 set -euo pipefail
@@ -31,6 +31,16 @@ install() {
   cp "$wanted" "$environment/installed.txt"
 }
 
+# The extension's stub: its signatures and docstrings.
+make_stub() {
+  local interpreter
+  ./scripts/setup.sh >&2 || exit 3
+  interpreter=$(./scripts/python_env.sh) || exit 3
+  say "building the Python extension"
+  cmake --preset release -DHOPLITE_PYTHON=ON -DPython_EXECUTABLE="$interpreter" >/dev/null
+  cmake --build --preset release --target hoplite_python_stub >&2
+}
+
 # Only if a header, or what makes the site of it, has changed. Then all pages are made anew; else those
 # whose sources are newer than they are.
 read_headers() {
@@ -55,6 +65,7 @@ make_pages() {
 }
 
 install
+make_stub
 read_headers
 make_pages
 "$python" -B docs/site/links.py "$html"

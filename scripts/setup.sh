@@ -11,7 +11,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev                                # tests, benchmarks
   g++-12 g++-11 clang-14 shellcheck                                         # consumer tests, lint
   python3 python3-dev python3-venv                                          # Python package, lint, benchmark driver
-  iproute2 iperf3                                                           # benchmark of links
+  iproute2 iperf3 strace                                                    # benchmarks of links and costs
 )
 [[ $# -eq 0 ]] || packages=("$@")
 

@@ -54,7 +54,7 @@ def check_program(folder):
 
 def check_libraries(folder):
     """Of the extension and of the program, all that the loader finds."""
-    inside = folder.with_name("hoplite.libs").resolve()
+    inside = folder.with_name("hoplite_collectives.libs").resolve()
     for binary in (*folder.glob("_core*.so"), folder / "bin" / "hoplite"):
         needed = dict(re.findall(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", run("ldd", str(binary)), re.MULTILINE))
         strange = [f"{name} => {place}" for name, place in needed.items()

@@ -1,11 +1,14 @@
 // The bare figures that everything else is measured against: one TCP stream between two hosts, a
-// blocking round trip, and memcpy into memory of the kind that the object store uses.
+// blocking round trip, memcpy into memory of the kind that the object store uses, and a disk.
 //
 //   listen ADDRESS | accept | connect ADDRESS PORT      set up the one connection
 //   send BYTES MOMENT | receive BYTES                   a copy from region to region
 //   ping COUNT BYTES | echo COUNT BYTES                 round trips, each side blocking
 //   memcpy BYTES THREADS                                into a prefaulted region
+//   disk FOLDER BYTES                                   to a file and back, past the page cache
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <barrier>
 #include <cerrno>
 #include <cstddef>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -33,6 +37,8 @@ using hoplite::bench::SleepUntil;
 using hoplite::bench::Word;
 
 constexpr std::size_t kCallBytes = 1 << 20;  // larger system calls bring nothing
+constexpr std::size_t kDiskBytes = 2 << 20;  // of one call to a disk
+constexpr std::size_t kDiskThreads = 2;
 
 // Throws what errno says when a system call failed.
 long Check(long result, const char* call) {
@@ -192,6 +198,37 @@ class Bare {
     return "\"begin\":" + std::to_string(begin) + ",\"end\":" + std::to_string(Now());
   }
 
+  // Pieces go in order, each by whichever thread is free.
+  std::string Disk(std::istream& words) {
+    const auto folder = Word<std::string>(words);
+    const auto size = Word<std::size_t>(words);
+    Reserve(size);
+    const int file = static_cast<int>(
+        Check(open(folder.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600), "open"));
+    std::atomic<std::size_t> done{0};
+    const auto moved = [&](auto move) {
+      const Nanoseconds begin = Now();
+      std::atomic<std::size_t> next{0};
+      std::array<std::jthread, kDiskThreads> pool;
+      for (std::jthread& thread : pool) {
+        thread = std::jthread([&] {
+          for (std::size_t at = 0; (at = next.fetch_add(kDiskBytes)) < size;) {
+            const std::size_t count = std::min(kDiskBytes, size - at);
+            const ssize_t some = move(file, region_->begin() + at, count, static_cast<off_t>(at));
+            done += static_cast<std::size_t>(std::max<ssize_t>(some, 0));
+          }
+        });
+      }
+      for (std::jthread& thread : pool) thread.join();
+      return std::to_string(Now() - begin);
+    };
+    const std::string written = moved(pwrite);
+    const std::string read = moved(pread);
+    close(file);
+    if (done != 2 * size) throw std::runtime_error("the disk did not take and give all bytes");
+    return "\"written\":" + written + ",\"read\":" + read;
+  }
+
  private:
   void Reserve(std::size_t size) {
     if (!region_ || region_->size() < size) region_.emplace(size);
@@ -216,5 +253,6 @@ int main() {
                                    {"receive", bind(&Bare::Receive)},
                                    {"ping", bind(&Bare::Ping)},
                                    {"echo", bind(&Bare::Echo)},
-                                   {"memcpy", bind(&Bare::Memcpy)}});
+                                   {"memcpy", bind(&Bare::Memcpy)},
+                                   {"disk", bind(&Bare::Disk)}});
 }

@@ -7,7 +7,6 @@ import time
 import processes
 from operations import Sample
 
-LEAD = 30_000_000  # nanoseconds from telling the sender to the moment at which it sends
 IPERF_SECONDS = 2
 
 
@@ -44,7 +43,7 @@ class Bare:
 
     def _hop(self, size):
         self._receiver.tell("receive", size)
-        begin = self._sender.ask("send", size, time.monotonic_ns() + LEAD)["begin"]
+        begin = self._sender.ask("send", size, processes.soon())["begin"]
         return Sample([begin], [self._receiver.answer()["end"]])
 
     def round_trips(self, count, size):
@@ -53,6 +52,11 @@ class Bare:
         times = self._sender.ask("ping", count, size)["times"]
         self._receiver.answer()
         return times
+
+    def disk_seconds(self, folder, size):
+        """Of writing so much to a file there, and of reading it."""
+        nanoseconds = self._sender.ask("disk", folder, size)
+        return nanoseconds["written"] / 1e9, nanoseconds["read"] / 1e9
 
     def memcpy_seconds(self, size, threads):
         moments = self._sender.ask("memcpy", size, threads)

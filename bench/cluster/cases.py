@@ -21,9 +21,10 @@ PUT_THREADS = 2  # threads that copy a large Put
 
 
 class Comparison:
-    """Runs cases and collects their rows. peers: a Peers; failures: sentences, for the report."""
+    """Runs cases and collects their rows. peers: a Peers; failures: sentences, for the report; bed: makes hosts with links."""
 
-    def __init__(self, peers, repetitions, failures):
+    def __init__(self, peers, repetitions, failures, bed=Testbed):
+        self._bed = bed
         self._peers = peers
         self._repetitions = repetitions
         self.rows = []
@@ -47,7 +48,7 @@ class Comparison:
             if operation in case.everyone_reads:
                 row.goals += beside(case.everyone_reads[operation], [peer.name for peer in peers])
             rows[operation] = row
-        with Testbed(case.hosts, case.rate) as bed:
+        with self._bed(case.hosts, case.rate) as bed:
             with Rounds(bed, peers, self.failures) as rounds:
                 rounds.run(rows, self._repetitions)
         self.rows += rows.values()
@@ -199,7 +200,7 @@ def part_row(entry):
 
 def put_to_get(ours, count, size, waiting):
     """Nanoseconds from put to got: by a get that waits already, or by one that comes after the put."""
-    puts, gets = ours.series(count, size, gets_first=waiting)
+    puts, [gets] = ours.series(count, size, gets_first=waiting)
     if waiting:
         return [end - begin for begin, end in zip(puts["begins"], gets["ends"])]
     return [put_end - put_begin + get_end - get_begin for put_begin, put_end, get_begin, get_end

@@ -1,6 +1,7 @@
 """Runs the comparison and writes its tables, its JSON and its figures. See bench/README.md."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import pathlib
@@ -9,17 +10,18 @@ import time
 
 import environment
 import hosts
-import mpi
+import peers
 import processes
 import report
+import ssh_hosts
 import staggered
 import transfers
 from bare import Bare, Iperf
 from cases import Comparison
+from costs import Costs
 from course import median
 from curves import Curves
 from failures import Failures
-from gloo import Gloo
 from operations import Operation, parse_size
 from ours import Hoplite, everyone_reads
 from restarts import Restarts
@@ -27,6 +29,7 @@ from rows import loaded
 from runtimes import PARTS as RUNTIME_PARTS
 from runtimes import Runtimes
 from simulations import simulated
+from spilling import Spilling
 from struck import Struck
 from transfers import MIB, Transfers
 from verdicts import OLDER, SLOWER
@@ -34,12 +37,12 @@ from verdicts import OLDER, SLOWER
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAW = pathlib.Path(__file__).with_name("draw.py")  # a program of its own: only its Python has matplotlib
 PARTS = sorted((ROOT / "bench" / "parts").glob("bench_*.cpp"))
-GROUPS = ("broadcast", "staggered", "reduce", "allreduce", "gather", "degree", "fast", "latency", "put", "waiting", "sim", "parts",
-          "apart", "failures", "restart", "curves", "runtimes")
-SLOW_GROUPS = ("apart", "failures", "restart")  # a quick run has these only if they are named
+GROUPS = ("broadcast", "staggered", "reduce", "allreduce", "gather", "degree", "fast", "latency", "operation", "put", "spill",
+          "waiting", "sim", "parts", "apart", "failures", "restart", "curves", "runtimes")
+SLOW_GROUPS = ("operation", "apart", "failures", "restart")  # a quick run has these only if they are named
 NAMED_GROUPS = ("curves", "runtimes")  # every run: much time, or much to install
-PEERS = ("hoplite", "mpich", "gloo", "openmpi", "iperf3")
-DEFAULT_PEERS = ("hoplite", "mpich", "iperf3")  # the others are large to install
+PEERS = ("hoplite", *peers.PEERS, "iperf3")
+DEFAULT_PEERS = ("hoplite", *peers.asked_for(()), "iperf3")
 KINDS = ("broadcast", "reduce", "allreduce", "gather", "allgather")
 
 
@@ -74,9 +77,12 @@ class Peers:
         kinds = {operation.kind for operation in operations}
         if kinds == {"allreduce"}:
             return [ours, everyone_reads(ours)]
-        return [ours, *self._beside(memory)] if kinds <= {"broadcast", "reduce"} else [ours]
+        return [ours, *self.beside(memory)] if kinds <= {"broadcast", "reduce"} else [ours]
 
-    def _beside(self, memory):
+    def spilling(self, memory, folder, limit):
+        return Hoplite(self._bin / "cluster_hoplite", memory, disk=(folder, limit))
+
+    def beside(self, memory):
         """The older build, where it has the program."""
         program = self._options.beside / "cluster_hoplite" if self._options.beside else None
         return [Hoplite(program, memory, self._options.directory_with_source, OLDER)] if program and program.exists() else []
@@ -102,14 +108,10 @@ class Peers:
 
     def jobs(self):
         """Peers with a fixed set of ranks."""
-        gloo = [Gloo(self._options.venv)] if "gloo" in self._options.peers else []
-        openmpi = [mpi.OpenMpi(self._options.venv.parent)] if "openmpi" in self._options.peers else []
-        return [*self.mpich(), *gloo, *openmpi]
+        return peers.made(self._options.peers, self._options.venv)
 
     def mpich(self):
-        if "mpich" not in self._options.peers:
-            return []
-        return [mpi.Mpich(self._options.venv, module) for module in mpi.MODULES]
+        return peers.made({"mpich"} & set(self._options.peers), self._options.venv)
 
 
 def parse_options():
@@ -123,6 +125,9 @@ def parse_options():
     parser.add_argument("--reps", type=int, help="repetitions of each case (5; quick: 3)")
     parser.add_argument("--hosts", type=int,
                         help="one operation between so many hosts instead of the cases; runtimes: hosts of its workloads")
+    parser.add_argument("--ssh", type=lambda text: text.split(","), metavar="HOST,...",
+                        help="between these hosts instead of namespaces of this machine; HOST=ADDRESS: data go there. Each needs "
+                             f"ssh without a password and python3; {','.join(transfers.GROUPS)}, by hoplite and a bare stream")
     parser.add_argument("--operation", choices=KINDS, default="broadcast", help="which one")
     parser.add_argument("--rate", default="100mbit", help="of each host's link in it, or `none`")
     parser.add_argument("--sizes", type=sizes, default=[MIB, 16 * MIB], help="of its objects: 1MiB,16MiB")
@@ -145,11 +150,25 @@ def parse_options():
     options = parser.parse_args()
     if options.beside and not (options.beside / "hoplite").exists():
         parser.error(f"--beside {options.beside}: there is no program hoplite")
+    if options.ssh:
+        allow_on_hosts(parser, options)
     options.reps = options.reps or (3 if options.quick else 5)
     options.cases = options.cases or options.named or [
         group for group in GROUPS if group not in NAMED_GROUPS and not (options.quick and group in SLOW_GROUPS)]
     options.peers = options.peers or (list(PEERS) if "curves" in options.cases else list(DEFAULT_PEERS))
     return options
+
+
+def allow_on_hosts(parser, options):
+    """The peers would have to be installed there, and most cases shape or cut links."""
+    options.cases = options.cases or options.named or list(transfers.GROUPS)
+    options.peers = options.peers or ["hoplite"]
+    for chosen, allowed in ((options.cases, transfers.GROUPS), (options.peers, ("hoplite",))):
+        for name in chosen:
+            if name not in allowed:
+                parser.error(f"--ssh: {name} is none of {', '.join(allowed)}")
+    if len(options.ssh) < 2:
+        parser.error("--ssh: two hosts at least")
 
 
 def names(allowed):
@@ -169,13 +188,16 @@ def sizes(text):
 class Run:
     """All groups of cases with what they measured."""
 
-    def __init__(self, options, described):
+    def __init__(self, options, described, bed=None):
+        """bed: makes the hosts; without it these are namespaces of this machine."""
         self._options = options
         self._described = described
         self.failures = []  # sentences
         peers = Peers(options)
-        self._comparison = Comparison(peers, options.reps, self.failures)
+        self._comparison = Comparison(peers, options.reps, self.failures, bed or hosts.Testbed)
         self._staggered = staggered.Staggered(options.programs, options.beside, options.reps, self.failures)
+        self._costs = Costs(peers, options.reps, self.failures)
+        self._spilling = Spilling(peers, options.reps, self.failures)
         self._members = Failures(peers, options.reps, self.failures)
         self._restarts = Restarts(options.programs, options.reps, self.failures)
         self._runtimes = Runtimes(peers, options.python, options.programs, options.reps, self.failures, options.quick,
@@ -185,6 +207,9 @@ class Run:
 
     def go(self):
         options, comparison = self._options, self._comparison
+        if options.ssh:
+            each(comparison.transfers, transfers.of_hosts(len(options.ssh), options.cases, options.quick))
+            return
         if options.hosts and options.cases != ["runtimes"]:
             rate = None if options.rate == "none" else options.rate
             limits = {Operation(options.operation, size): None for size in options.sizes}
@@ -201,7 +226,9 @@ class Run:
             "degree": lambda: each(comparison.degrees, transfers.degrees(options.quick)),
             "fast": lambda: (comparison.fast_link(), comparison.fast_reduce()),
             "latency": comparison.latency,
+            "operation": lambda: (self._costs.run(), comparison.transfers(transfers.medium_round_trips())),
             "put": comparison.put,
+            "spill": self._spilling.run,
             "waiting": comparison.waiting,
             "sim": lambda: each(lambda case: comparison.simulation(str(options.programs / "hoplite"), case),
                                 simulated(options.quick)),
@@ -218,7 +245,8 @@ class Run:
 
     def write(self):
         """What there is, also after an interruption."""
-        rows = self._comparison.rows + self._members.rows + self._restarts.rows + self._runtimes.rows
+        groups = (self._comparison, self._costs, self._spilling, self._members, self._restarts, self._runtimes)
+        rows = [row for group in groups for row in group.rows]
         parts, one_by_one = self._comparison.part_rows, self._staggered.results
         tables = [of(shown) for of, shown in ((report.comparison, rows), (report.staggered, one_by_one), (report.parts, parts))
                   if shown]
@@ -275,6 +303,21 @@ def each(run_case, cases):
         run_case(case)
 
 
+@contextlib.contextmanager
+def beds(options, described):
+    """What makes the hosts of each case."""
+    if not options.ssh:
+        yield hosts.Testbed
+        return
+    with ssh_hosts.SshTestbed(options.ssh, options.programs) as bed:
+        described["hosts"] = "; ".join(host.described for host in bed.hosts)
+        described["clocks of hosts"] = f"compared before each case; times are good to {1e3 * bed.uncertain:.2f} ms"
+        described["links"] = "those of the hosts; TCP as they have it"
+        for name in ("hosts", "clocks of hosts"):
+            print(f"{name}: {described[name]}", flush=True)
+        yield lambda count, rate: bed.again()
+
+
 def main():
     options = parse_options()
     hosts.end_on_signals()
@@ -282,15 +325,19 @@ def main():
     for name, value in described.items():
         print(f"{name}: {value}", flush=True)
     print()
-    run = Run(options, described)
     try:
-        run.go()
+        with beds(options, described) as bed:
+            run = Run(options, described, bed)
+            try:
+                run.go()
+            finally:
+                run.write()
+    except processes.Failed as failure:
+        sys.exit(str(failure))
     except PermissionError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted; the testbed is removed")
-    finally:
-        run.write()
     if run.failures:
         sys.exit(1)
 

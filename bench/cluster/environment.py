@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 
+import peers
 from hosts import BURST, CONGESTION_CONTROL, QUEUE
 
 RAY_VERSION = "from importlib.metadata import version; print(version('ray'))"  # to import it takes a second
@@ -21,9 +22,7 @@ def describe(root, venv, python):
         "links": f"token bucket each way: burst {BURST}, queue {QUEUE}; TCP {CONGESTION_CONTROL}",
         "compiler": first_line("clang++-19", "--version"),
         "iperf3": first_line("iperf3", "--version"),
-        "MPICH": version(first_line(str(venv / "bin" / "mpichversion"))),
-        "torch (Gloo)": first_line(str(venv / "bin" / "python"), "-c", "import torch; print(torch.__version__)"),
-        "Open MPI": first_line("mpirun.openmpi", "--version"),
+        **{name: version(first_line(*command)) for name, command in peers.versions(venv).items()},
         "Ray": first_line(str(python), "-c", RAY_VERSION),
     }
 

@@ -2,7 +2,9 @@
 it again without matplotlib."""
 
 import dataclasses
+import re
 
+import peers
 from verdicts import ours
 
 # What a reader asks first: with sixteen hosts, and when one dies.
@@ -12,7 +14,10 @@ CASES = {
     "allreduce 8 MiB, 16 hosts x 50 Mbit/s": ("Allreduce", "8 MiB of 16 hosts"),
     "broadcast 64 MiB, a relay killed, 6 hosts x 100 Mbit/s": ("Broadcast, a relay killed", "64 MiB to 6 hosts"),
 }
-PEERS = {"MPICH": ("mpich ofi", "mpich ucx"), "Gloo": ("gloo",), "Open MPI": ("openmpi",)}
+# Why a peer has no result in a case, though it ran.
+NO_RESULT = {"broadcast 64 MiB, a relay killed, 6 hosts x 100 Mbit/s": "no result: its job ends with the killed rank"}
+NOT_MEASURED, FAILED = "not measured", "no result: it failed in each round"
+PEERS = {peer.title: tuple(peer.looks) for peer in peers.PEERS.values()}
 TITLE = "Until the last host has everything"
 UNIT = "1 = one TCP stream that carries the same bytes over one link; less is better"
 WIDTH, LEFT, BAR, GAP, BLOCK_GAP, HEAD = 760, 300, 13, 4, 16, 56
@@ -50,7 +55,7 @@ def drawn(rows, colors):
     marks, top = [], HEAD
     for case, words in CASES.items():
         bars = bars_of(by_case[case])
-        marks += block(top, words, bars, colors)
+        marks += block(top, (words[0], f"{words[1]}, {rate(case)}"), bars, why_none(by_case[case]), colors)
         top += len(bars) * (BAR + GAP) + BLOCK_GAP
     head = [text(16, 24, TITLE, colors.ink, size=15, weight="bold"), text(16, 42, UNIT, colors.faint)]
     return "\n".join([
@@ -69,7 +74,18 @@ def bars_of(row):
     return found
 
 
-def block(top, words, bars, colors):
+def rate(case):
+    """Of each host's link."""
+    return re.search(r" x (\S+ \S+)$", case)[1]
+
+
+def why_none(row):
+    """Peer -> why it has no result, if it has none."""
+    return {name: NO_RESULT.get(row.case) or (FAILED if any(one in row.series for one in series) else NOT_MEASURED)
+            for name, series in PEERS.items()}
+
+
+def block(top, words, bars, why, colors):
     """A case: its words at the left, a bar for each."""
     yield text(16, top + 12, words[0], colors.ink, size=13, weight="bold")
     yield text(16, top + 29, words[1], colors.faint)
@@ -78,7 +94,7 @@ def block(top, words, bars, colors):
         ink = colors.ink if first else colors.faint
         yield text(LEFT - 8, y + BAR - 2, who, ink, anchor="end", weight="bold" if first else "normal")
         if ratio is None:
-            yield text(LEFT, y + BAR - 2, "no result", colors.faint)
+            yield text(LEFT, y + BAR - 2, why[who], colors.faint)
             continue
         wide = min(ratio, LONGEST) * PIXELS_PER_UNIT
         yield (f'<rect x="{LEFT}" y="{y}" width="{wide:.1f}" height="{BAR}" rx="2" '
@@ -94,6 +110,6 @@ def text(x, y, words, color, size=12, weight="normal", anchor="start"):
 def spoken(by_case):
     """For who can't see the picture."""
     return "; ".join(
-        f"{words[0]} {words[1]}: " + ", ".join(f"{who} {ratio:.2f}" if ratio else f"{who} no result"
-                                               for who, ratio in bars_of(by_case[case]))
+        f"{words[0]} {words[1]}, {rate(case)}: " + ", ".join(
+            f"{who} {ratio:.2f}" if ratio else f"{who} {why_none(by_case[case])[who]}" for who, ratio in bars_of(by_case[case]))
         for case, words in CASES.items())

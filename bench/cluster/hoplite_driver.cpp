@@ -2,7 +2,8 @@
 // process on each host, which is the directory or a node.
 //
 //   directory ADDRESS MILLISECONDS           {"address":HOST:PORT}; collects first for so long
-//   node NAME ADDRESS DIRECTORY MEMORY       {"address":HOST:PORT}
+//   node NAME ADDRESS DIRECTORY MEMORY [FOLDER BYTES]
+//                                            {"address":HOST:PORT}; with a disk
 //   prepare BYTES                            {}: makes what puts store, which takes a while
 //   put NAME COUNT BYTES MOMENT STEP         {"begins":[...],"ends":[...]}
 //   fill NAME COUNT BYTES                    {}: puts as well, many at a time
@@ -99,6 +100,7 @@ class Driver {
     config.listen = Word<std::string>(words);
     config.directory = Listed(Word<std::string>(words));
     config.memory_bytes = Word<std::uint64_t>(words);
+    if (words >> config.spill_folder) config.spill_limit_bytes = Word<std::uint64_t>(words);
     node_ = Value(hoplite::Node::Start(config));
     client_.emplace(node_->client());
     // Once an object could have all of the memory it is reserved: that is no part of any figure.

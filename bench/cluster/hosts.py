@@ -62,6 +62,24 @@ class Host:
         ip("-n", self.name, "route", "del", "unreachable", f"{other.address}/32")
 
 
+class Loopback:
+    """As a testbed, whose hosts are all this machine: no link is shaped, and no root is needed."""
+
+    class Host:
+        address = "127.0.0.1"
+
+        def __init__(self, name):
+            self.name = name
+
+        @staticmethod
+        def command(*words):
+            return [str(word) for word in words]
+
+    def __init__(self, hosts):
+        self.hosts = [self.Host(f"host{number}") for number in range(1, hosts + 1)]
+        self.control = self.Host("control")
+
+
 class Testbed:
     """`with Testbed(4, "100mbit") as bed:` gives bed.hosts; rate None leaves the links unshaped.
 

@@ -7,15 +7,15 @@ import matplotlib
 import matplotlib.pyplot
 from matplotlib.lines import Line2D
 
+import peers
 from verdicts import OURS, figure
 
 PIXELS = 800  # a figure's width, as pages show it
 DPI = 100
 INK, FAINT, GRID = "#222222", "#666666", "#d9d9d9"
 # Told apart without seeing red or green (Okabe and Ito), and by their markers: who -> colour, marker.
-LOOKS = {"hoplite": ("#0072b2", "o"), "hoplite, everyone reads": ("#003a5c", "p"), "mpich ofi": ("#e69f00", "s"),
-         "mpich ucx": ("#d55e00", "D"),
-         "gloo": ("#009e73", "^"), "openmpi": ("#cc79a7", "v"), "ray": ("#e69f00", "s"), "bare stream": (INK, "|"), "iperf3": (FAINT, "x"),
+LOOKS = {"hoplite": ("#0072b2", "o"), "hoplite, everyone reads": ("#003a5c", "p"), **peers.LOOKS,
+         "ray": ("#e69f00", "s"), "bare stream": (INK, "|"), "iperf3": (FAINT, "x"),
          "blocking TCP round trip": (INK, "|"), "hoplite, get after put": ("#56b4e9", "o")}
 OTHER = (FAINT, "P")
 GOOD, BAD = LOOKS["hoplite"][0], "#b00020"

@@ -6,6 +6,10 @@ import re
 
 # What tables call a kind, if not by its own name.
 NAMES = {"point_to_point": "point to point", "round_trip": "round trip", "reductions": "a reduction at each host, all at once,"}
+# The program of the OSU micro-benchmarks that does the same work. Its figure is the mean of the ranks, and osu_latency's half
+# of a round trip; ours is the time of the last rank, and the whole round trip.
+OSU = {"broadcast": "osu_bcast", "reduce": "osu_reduce", "allreduce": "osu_allreduce", "gather": "osu_gather",
+       "allgather": "osu_allgather", "round_trip": "osu_latency"}
 
 
 @dataclasses.dataclass(frozen=True)

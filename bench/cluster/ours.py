@@ -1,26 +1,27 @@
 """This project in the comparison: a directory and one node on each host, through the public API."""
 
+import contextlib
 import dataclasses
 import itertools
 import signal
 import time
 
 from operations import Operation, Sample
-from processes import Agent, Failed, processor_seconds
+from processes import Agent, Failed, processor_seconds, soon
 from verdicts import EVERYONE_READS, OURS
 
-LEAD = 30_000_000  # nanoseconds from telling the processes to the moment at which they act
 WARM_UP = 256 << 10  # bytes: connections are open before the first figure
 
 
 class Hoplite:
     """Runs as long as its testbed: its nodes wait without using the processor."""
 
-    def __init__(self, program, memory, directory_with_source=False, name=OURS):
+    def __init__(self, program, memory, directory_with_source=False, name=OURS, disk=()):
         self.name = name
         self._program = program
         self._memory = memory  # of each node's store, in bytes
         self._directory_with_source = directory_with_source
+        self._disk = disk  # of each node: a folder, and how many bytes of it
         self._numbers = itertools.count()
         self._agents = []
 
@@ -30,7 +31,7 @@ class Hoplite:
         address = self._start_directory(f"{self._place.address}:0", 0)  # each testbed is a new cluster
         self.nodes = [self._start(host) for host in bed.hosts]
         for node, host in zip(self.nodes, bed.hosts):
-            node.tell("node", host.name, f"{host.address}:0", address, self._memory)
+            node.tell("node", host.name, f"{host.address}:0", address, self._memory, *self._disk)
         for node in self.nodes:
             node.answer()
         self.run([Operation("broadcast", WARM_UP)])
@@ -84,7 +85,7 @@ class Hoplite:
         name = self.new_name()
         self.prepare(operation.size)
         self.nodes[0].ask("put", name, 1, operation.size, 0, 0)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         step = int(operation.step * 1e9)
         for place, node in enumerate(receivers):
             node.tell("get", name, 1, operation.size, moment + place * step, 0)
@@ -96,7 +97,7 @@ class Hoplite:
         """The first host puts an object; the second one gets it and puts it again, for the first to get."""
         name = self.new_name()
         self.prepare(operation.size)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         first, second = self.nodes[:2]
         second.tell("round_trips", name, operation.times, operation.size, 0, 0)
         first.tell("round_trips", name, operation.times, operation.size, moment, 1)
@@ -107,7 +108,7 @@ class Hoplite:
     def _reduce(self, operation):
         """The first host asks, and has the target at the end; the last host's source may come late."""
         name = self.sources(operation, late=operation.late > 0)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         count = len(self.nodes)
         self.nodes[0].tell("reduce", name, count, operation.size, moment, operation.degree, "here")
         begins = [moment]
@@ -123,7 +124,7 @@ class Hoplite:
         if operation.spread:
             return self._growing_allreduce(operation)
         name = self.sources(operation, late=operation.late > 0)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         count = len(self.nodes)
         step = int(operation.step * 1e9)
         amid = moment + step * (count - 2) // 2  # half of the readers ask before the reduction is there
@@ -143,7 +144,7 @@ class Hoplite:
         name = self._prepared_sources(operation)
         count = len(self.nodes)
         self.nodes[0].ask("begin_reduce", name, count, where(operation))
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         for rank, node in enumerate(self.nodes):
             node.tell("source", name, rank, operation.size, moment + int(rank / (count - 1) * operation.spread * 1e9))
             node.tell("total", name, count, operation.size, moment)
@@ -155,7 +156,7 @@ class Hoplite:
     def _gather(self, operation, first=1, takers=1):
         """The first host gets the object of every other."""
         name = self.sources(operation)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         takers = self.nodes[:takers]
         for node in takers:
             node.tell("collect", name, first, len(self.nodes), operation.size, moment)
@@ -170,7 +171,7 @@ class Hoplite:
     def _reductions(self, operation):
         """As many reductions as hosts, each with an array of every host; each host asks for one and has its target."""
         names = [self.sources(operation) for _ in self.nodes]
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         count = len(self.nodes)
         for name, node in zip(names, self.nodes):
             node.tell("reduce", name, count, operation.size, moment, operation.degree, "here")
@@ -202,15 +203,19 @@ class Hoplite:
             node.answer()
         return name
 
-    def series(self, count, size, gets_first, step=4_000_000):
-        """Small objects one by one from the first to the second host: the moments of puts and of gets."""
+    def series(self, count, size, gets_first, step=4_000_000, getters=1, watch=None):
+        """Objects one by one from the first to the next hosts: the moments of puts and of each getter's gets.
+
+        watch: a context in which all of it happens but what is prepared and deleted."""
         name = self.new_name()
-        putter, getter = self.nodes[:2]
+        putter, *getting = self.nodes[: 1 + getters]
         self.prepare(size)
-        moment = time.monotonic_ns() + LEAD
-        getter.tell("get", name, count, size, moment + (-step if gets_first else step) // 2, step)
-        puts = putter.ask("put", name, count, size, moment, step)
-        gets = getter.answer()
+        with watch or contextlib.nullcontext():
+            moment = soon()
+            for getter in getting:
+                getter.tell("get", name, count, size, moment + (-step if gets_first else step) // 2, step)
+            puts = putter.ask("put", name, count, size, moment, step)
+            gets = [getter.answer() for getter in getting]
         self.delete(name, count)
         return puts, gets
 

@@ -8,6 +8,22 @@ import subprocess
 import time
 
 TIMEOUT = 120.0
+LEAD = 30_000_000  # nanoseconds from telling programs to the moment at which they act
+MOMENTS = ("begin", "end", "begins", "ends", "moment")  # in answers
+
+
+class Moment(int):
+    """Nanoseconds of this machine's clock; a program on another host is told them by its own."""
+
+    def __add__(self, later):
+        return Moment(int(self) + later)
+
+    __radd__ = __add__
+
+
+def soon():
+    """When programs are to act that are told now."""
+    return Moment(time.monotonic_ns() + LEAD)
 
 
 class Failed(Exception):
@@ -56,6 +72,7 @@ class Agent:
 
     def __init__(self, command, log=None, **options):
         self.command = command
+        self._ahead = getattr(command, "ahead", 0)  # the clock of its host
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=log, bufsize=0, start_new_session=True, **options)
         self._selector = selectors.DefaultSelector()
@@ -63,7 +80,7 @@ class Agent:
         self._pending = b""
 
     def tell(self, *words):
-        line = " ".join(str(word) for word in words)
+        line = " ".join(str(word + self._ahead if isinstance(word, Moment) else word) for word in words)
         try:
             self.process.stdin.write(line.encode() + b"\n")
         except BrokenPipeError:
@@ -82,7 +99,11 @@ class Agent:
         reply = json.loads(line)
         if "error" in reply:
             raise Failed(f"{' '.join(self.command)}: {reply['error']}")
-        return reply
+        return {name: self._here(value) if name in MOMENTS else value for name, value in reply.items()}
+
+    def _here(self, moments):
+        """By this machine's clock."""
+        return [one - self._ahead for one in moments] if isinstance(moments, list) else moments - self._ahead
 
     def ask(self, *words, timeout=TIMEOUT):
         self.tell(*words)

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import re
 
-from operations import format_rate, format_size
+from operations import OSU, format_rate, format_size
 from staggered import lines as staggered_lines
 from verdicts import EVEN, verdict
 
@@ -48,8 +48,13 @@ def curves(rows):
     texts += [f"### {links(*testbed)}\n\n" + fastest(there) for testbed, there in testbeds.items()]
     for testbed, there in testbeds.items():
         for kind, of_sizes in grouped(there, lambda row: row.setting.kind).items():
-            texts.append(f"### {kind.replace('_', ' ')}, {links(*testbed)}\n\n" + times(of_sizes))
+            texts.append(f"### {known_as(kind)}, {links(*testbed)}\n\n" + times(of_sizes))
     return "\n".join(texts)
+
+
+def known_as(kind):
+    """With the name that readers of other benchmarks know."""
+    return f"{kind.replace('_', ' ')} ({OSU[kind]})" if kind in OSU else kind.replace("_", " ")
 
 
 def links(hosts, rate):

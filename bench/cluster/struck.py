@@ -6,8 +6,7 @@ import time
 from course import Course
 from links import Links
 from operations import Operation
-from ours import LEAD
-from processes import Failed
+from processes import Failed, soon
 from transfers import MIB
 
 LOOK_AHEAD = 100_000_000  # nanoseconds before the blow, in which it is found out which node feeds which
@@ -47,7 +46,7 @@ class Struck:
         """blow(agent, host) falls on an inner node; the first host asks, and sees the sum come."""
         count = len(self._nodes())
         name = self._hoplite.sources(Operation("reduce", size))
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         self._nodes()[0].tell("reduce_first", name, count, count - SPARE, size, moment, "here")
         return self._course(lambda: self._inner(1, name, count), moment, [0], delay, blow)
 
@@ -57,7 +56,7 @@ class Struck:
         nodes = self._nodes()
         count = len(nodes)
         name = self._hoplite.sources(Operation("reduce", size), late=True)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         nodes[0].tell("reduce_first", name, count, count - SPARE, size, moment, "everywhere")
         nodes[-1].tell("source", name, count - 1, size, moment + SPARE_COMES)
         for node in nodes[1:]:
@@ -104,7 +103,7 @@ class Struck:
         name = self._hoplite.new_name()
         self._hoplite.prepare(size)
         self._nodes()[0].ask("put", name, 1, size, 0, 0)
-        moment = time.monotonic_ns() + LEAD
+        moment = soon()
         for place, node in enumerate(self._nodes()[1:]):
             node.tell("follow", name, size, moment + int(place * step * 1e9))
         return name, moment

@@ -36,6 +36,12 @@ class Transfers:
     everyone_reads: dict = dataclasses.field(default_factory=dict)
 
 
+def medium_round_trips():
+    """Between two hosts whose link has no limit, where wake-ups and system calls count."""
+    return Transfers(2, None, {Operation("round_trip", size, times=times): None
+                               for size, times in ((64 * KIB, 100), (256 * KIB, 100), (MIB, 50), (16 * MIB, 5))})
+
+
 def broadcasts(quick):
     spaced = 4 * MIB if quick else 16 * MIB
     small = {Operation("broadcast", 16 * MIB): 1.03,
@@ -100,6 +106,15 @@ def gathers(quick):
     size = 4 * MIB if quick else 16 * MIB
     return [Transfers(4, "100mbit", {Operation("gather", size): 3.15, Operation("allgather", 4 * MIB): 3.15}),
             Transfers(8, "50mbit", {Operation("allgather", 4 * MIB): 7.2})]
+
+
+GROUPS = {"broadcast": broadcasts, "reduce": reductions, "allreduce": allreduces, "gather": gathers}
+
+
+def of_hosts(count, groups, quick):
+    """The same operations between hosts whose links are what they are: the goals are of other links."""
+    return [Transfers(count, "own link", {operation: None for case in GROUPS[group](quick) for operation in case.limits})
+            for group in groups]
 
 
 def degrees(quick):

@@ -44,6 +44,7 @@ class Case:
     falls: tuple = ()  # a host, when, and the rate of its link from then on
     dies: tuple = ()  # a host, and when; simulated only
     told: bool = True  # nodes say what their links carry
+    named: bool = True  # nodes say in which site they are
     job: str = "broadcast"  # or "reduce"; "allreduce": all read the sum; "allgather": all read all objects
 
     def bound(self, host):
@@ -56,7 +57,7 @@ class Case:
 
     def words(self, number):
         """What the node on this host is told of its link and site."""
-        site = ["--site", f"site {number % 2}"] if self.between else []
+        site = ["--site", f"site {number % 2}"] if self.between and self.named else []
         return [*site, "--link-rate", f"{self.rates[number]}mbit"] if self.told else site
 
     def whole_by(self):
@@ -106,6 +107,7 @@ REAL = [Case("slow first, 20 ms apart", SLOW_FIRST),
         Case("equal hosts: 7 of 100, at once", (100,) * 8, apart=0.0)]
 FAR = [Case(f"two hosts, {milliseconds} ms there and back: 64 MiB", (400, 400), size=64 * MIB, between=100, apart_ms=milliseconds)
        for milliseconds in (20, 100, 150, 300)]
+FAR += [dataclasses.replace(case, name=f"{case.name}, no sites", named=False) for case in FAR if case.apart_ms >= 100]
 FAR += [Case("two sites of 4, 60 ms there and back: broadcast", SITES, between=100, apart_ms=60),
         Case("two sites of 4, 60 ms there and back: a sum of 8 that all read", SITES, between=100, apart_ms=60, job="allreduce"),
         Case("two sites of 4, 60 ms there and back: all read 8 objects", SITES, size=4 * MIB, apart=0.0, between=100, apart_ms=60,
@@ -267,8 +269,28 @@ def by_ranks(peer, case):
     return waited, sample.seconds(staggered=False)
 
 
+def by_a_stream(stream, case):
+    """The bytes of the only receiver over one TCP connection, which stays open."""
+    from operations import Operation  # noqa: PLC0415
+
+    [sample] = stream.run([Operation("point_to_point", case.size)])
+    seconds = sample.seconds(staggered=False)
+    return {1: seconds}, seconds
+
+
+def beside(options, bed, case, peer, play):
+    """The cell of a peer that does the same."""
+    peer.start(bed)
+    theirs = Rounds(bed, case, peer.name)
+    for _ in range(options.rounds):
+        theirs.add(lambda: play(peer, case))
+    peer.stop()
+    return theirs.cell()
+
+
 def run(options, case):
     """The case's row of the table."""
+    import bare  # noqa: PLC0415
     import hosts  # noqa: PLC0415 - needs no root until a testbed is made
     import mpi  # noqa: PLC0415
     from hoplite import ObjectId  # noqa: PLC0415 - the simulated cases need no package
@@ -285,14 +307,12 @@ def run(options, case):
             for number in range(options.rounds):
                 id, *others = (ObjectId.from_name(f"round {number}, {one}") for one in range(len(clients) + 1))
                 ours.add(lambda: run_job(bed, case, clients, id, others))  # noqa: B023 - called at once
-        theirs = None
+        cells = [case.name, ours.cell(), "", ""]
         if options.mpich and not case.falls:
-            peer = mpi.Mpich(options.mpich.resolve(), "ofi")
-            peer.start(bed)
-            theirs = Rounds(bed, case, "mpich")
-            for _ in range(options.rounds):
-                theirs.add(lambda: by_ranks(peer, case))
-    return f"| {case.name} | {ours.cell()} | {theirs.cell() if theirs else ''} |"
+            cells[2] = beside(options, bed, case, mpi.Mpich(options.mpich.resolve(), "ofi"), by_ranks)
+        if case.apart_ms and len(case.rates) == 2:
+            cells[3] = beside(options, bed, case, bare.Bare(options.programs / "cluster_bare"), by_a_stream)
+    return f"| {' | '.join(cells)} |"
 
 
 def parse_options():
@@ -313,7 +333,8 @@ def main():
     import hosts  # noqa: PLC0415
 
     hosts.end_on_signals()
-    rows = ["| case, x bound, median (least to worst); crossings there, back (worst) | hoplite | MPICH |", "| --- | --- | --- |"]
+    rows = ["| case, x bound, median (least to worst); crossings there, back (worst) | hoplite | MPICH | one TCP stream |",
+            "| --- | --- | --- | --- |"]
     try:
         for case in REAL + FAR:
             if options.only in case.name:

@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import peers
+
 OURS = "hoplite"
 EVERYONE_READS = "hoplite, everyone reads"  # it was told that an allreduce is one, as the peers are
 OLDER = "older build"  # of this project, by turns with this one (--beside)
 SLOWER = 1.15  # a round that takes so many times the worst one of the older build fails the run
-PEERS = ("mpich ofi", "mpich ucx", "gloo", "openmpi")
+PEERS = peers.SERIES
 EVEN = 1.03  # a lesser factor is none
 
 

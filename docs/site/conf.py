@@ -1,7 +1,7 @@
 """How Sphinx makes the site of the pages that lie in the repository, its public headers and the Python package.
 
 The root of the repository is the source folder, so that the links between pages lead where they lead without the site.
-Nothing has to be built: the compiled module of the package is replaced by its stub, and the runtimes by nothing.
+The compiled module of the package is replaced by the stub that is built with it, and the runtimes by nothing.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["projec
 copyright = "the authors of Hoplite"
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc"]
 include_patterns = ["*.md", *(f"{folder}/**" for folder in (
-    "bench", "docs", "examples", "proto", "python_bindings", "sim", "src", "tests"))]
+    "bench", "docs", "examples", "packaging", "proto", "python_bindings", "sim", "src", "tests"))]
 exclude_patterns = ["docs/site/contents.md", "**/corpus", "bench/results/[!r]*"]
 root_doc = "README"
 nitpicky = True
@@ -58,9 +58,9 @@ autodoc_typehints_format = "short"
 default_role = "literal"
 add_module_names = False
 # What others have documented.
-nitpick_ignore_regex = [("(c|cpp):.*", r"(std|detail).*|u?int\d+_t|size_t"), ("py:.*", r"(?!hoplite).*")]
+nitpick_ignore_regex = [("(c|cpp):.*", r"(std|detail).*|u?int\d+_t|size_t|co_await"), ("py:.*", r"(?!hoplite).*")]
 
-stub.install(ROOT / "python_bindings/hoplite/_core.pyi", release)
+stub.install(ROOT / "build/release/python/hoplite/_core.pyi", release)
 from hoplite import _torch  # noqa: E402
 from sphinx.ext.autodoc.mock import _MockObject as Nothing  # noqa: E402
 from hoplite import errors as hoplite_errors  # noqa: E402

@@ -1,4 +1,4 @@
-"""Imports the stub of the compiled module in its place: it has all signatures and docstrings, and needs no build."""
+"""Imports the stub of the compiled module in its place: it has all signatures and docstrings."""
 
 import __future__
 

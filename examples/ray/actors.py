@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,9 +33,11 @@ class Computing:
 
 
 def start(name: str) -> Transport:
-    """That transport, on the Ray cluster of this process, of RAY_ADDRESS, or a new one."""
+    """That transport, on the Ray cluster of this process, of RAY_ADDRESS, or a new one, whose
+    workers find the modules that this process finds."""
     if not ray.is_initialized():
-        ray.init()
+        path = os.pathsep.join(filter(None, sys.path))
+        ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}})
     transport = TRANSPORTS[name]()
     transport.start()
     return transport

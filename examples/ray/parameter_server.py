@@ -1,9 +1,11 @@
-"""A parameter server: an actor has the weights, workers compute gradients.
+"""A parameter server: an actor has the weights, workers compute gradients. With `--shards` several
+actors have a part of the weights each, and take that part of each gradient.
 
-In rounds (`--asynchronous 0`) the server adds the gradients of all workers. Asynchronously
+In rounds (`--asynchronous 0`) a server adds the gradients of all workers. Asynchronously
 (`--asynchronous 1`) it takes each gradient as it comes, and its worker goes on at once.
 
     python parameter_server.py --transport hoplite --asynchronous 1
+    python parameter_server.py --transport hoplite --shards 2
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ LEARNED = 0.5
 
 
 class Server(Computing):
-    """Has the weights."""
+    """Has the weights, or one of several parts."""
 
-    def __init__(self, transport: Transport, _: int, inputs: int, hidden: int) -> None:
+    def __init__(
+        self, transport: Transport, number: int, shards: int, inputs: int, hidden: int
+    ) -> None:
         super().__init__(transport)
-        self._weights = model.initial(inputs, hidden, CLASSES)
+        self._weights = divided(model.initial(inputs, hidden, CLASSES), shards)[number]
 
     def weights(self) -> Any:
         return self.transport.result(self._weights)
@@ -50,41 +54,71 @@ class Worker(Computing):
         self._points, self._labels = model.blobs(10 * BATCH, inputs, CLASSES, number)
         self._random = np.random.default_rng(number)
 
-    def gradient(self, weights: Any) -> Any:
-        opened = self.transport.open(weights)
+    def gradient(self, *shards: Any) -> Any:
+        """As many parts as the weights have."""
+        opened = united([self.transport.open(shard) for shard in shards])
         chosen = self._random.integers(0, len(self._labels), BATCH)
         points, labels = self._points[chosen], self._labels[chosen]
         hidden, chances = model.forward(opened, points)
         wrong = model.error(chances, labels)
-        return self.transport.result(model.backward(opened, points, hidden, wrong))
+        gradient = model.backward(opened, points, hidden, wrong)
+        parts = [self.transport.result(part) for part in divided(gradient, len(shards))]
+        return parts if len(parts) > 1 else parts[0]
 
 
-def in_rounds(server: Any, workers: list[Any], rounds: int) -> Any:
-    weights = server.weights.remote()
+def divided(weights: model.Weights, shards: int) -> list[model.Weights]:
+    """Some rows of each array."""
+    if shards == 1:
+        return [weights]
+    parts = {name: np.array_split(array, shards) for name, array in weights.items()}
+    return [{name: part[shard] for name, part in parts.items()} for shard in range(shards)]
+
+
+def united(shards: list[model.Weights]) -> model.Weights:
+    if len(shards) == 1:
+        return shards[0]
+    return {name: np.concatenate([shard[name] for shard in shards]) for name in shards[0]}
+
+
+def asked(worker: Any, shards: list[Any]) -> list[Any]:
+    """The parts of its next gradient."""
+    parts = worker.gradient.options(num_returns=len(shards)).remote(*shards)
+    return parts if len(shards) > 1 else [parts]
+
+
+def in_rounds(servers: list[Any], workers: list[Any], rounds: int) -> list[Any]:
+    shards = [server.weights.remote() for server in servers]
     for _ in range(rounds):
-        gradients = [worker.gradient.remote(weights) for worker in workers]
-        weights = server.apply.remote(*gradients)
-    return weights
+        gradients = [asked(worker, shards) for worker in workers]
+        of_servers = zip(servers, zip(*gradients, strict=True), strict=True)
+        shards = [server.apply.remote(*parts) for server, parts in of_servers]
+    return shards
 
 
-def asynchronously(server: Any, workers: list[Any], rounds: int) -> Any:
-    weights = server.weights.remote()
-    running = {worker.gradient.remote(weights): worker for worker in workers}
+def asynchronously(servers: list[Any], workers: list[Any], rounds: int) -> list[Any]:
+    shards = [server.weights.remote() for server in servers]
+    running = {}
+    for worker in workers:
+        first, *others = asked(worker, shards)
+        running[first] = worker, others
     for _ in range(rounds * len(workers)):
         [first], _ = ray.wait(list(running))
-        worker = running.pop(first)
-        weights = server.apply.remote(first)
-        running[worker.gradient.remote(weights)] = worker
-    return weights
+        worker, others = running.pop(first)
+        of_servers = zip(servers, [first, *others], strict=True)
+        shards = [server.apply.remote(part) for server, part in of_servers]
+        first, *others = asked(worker, shards)
+        running[first] = worker, others
+    return shards
 
 
 def run(transport: Transport, clock: programs.Clock, options: programs.Options) -> str:
-    [server] = spread(Server, transport, 1, options.inputs, options.hidden)
+    sizes = options.shards, options.inputs, options.hidden
+    servers = spread(Server, transport, options.shards, *sizes)
     workers = spread(Worker, transport, options.workers, options.inputs)
-    ray.get([actor.seconds.remote() for actor in [server, *workers]])
+    ray.get([actor.seconds.remote() for actor in [*servers, *workers]])
     train = asynchronously if options.asynchronous else in_rounds
     with clock:
-        [weights] = transport.get([train(server, workers, options.rounds)])
+        weights = united(transport.get(train(servers, workers, options.rounds)))
     points, labels = model.blobs(500, options.inputs, CLASSES, seed=1000)
     lost = model.loss(model.forward(weights, points)[1], labels)
     # The order of the gradients is chance if each counts when it comes.
@@ -92,8 +126,8 @@ def run(transport: Transport, clock: programs.Clock, options: programs.Options) 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    sizes = {"asynchronous": 0, "workers": 2, "rounds": 30, "inputs": 64, "hidden": 256}
-    programs.main(run, __doc__, arguments, **sizes)
+    sizes = {"shards": 1, "workers": 2, "rounds": 30, "inputs": 64, "hidden": 256}
+    programs.main(run, __doc__, arguments, asynchronous=0, **sizes)
 
 
 if __name__ == "__main__":

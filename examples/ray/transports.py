@@ -50,6 +50,9 @@ class Transport(Protocol):
     def sum(self, handles: Sequence[Any]) -> Any:
         """The sum of arrays; of dicts of arrays name by name."""
 
+    def added(self, handles: Sequence[Any]) -> Any:
+        """A handle of the sum of arrays, which is made where they are, not here."""
+
     def call(self, method: Any, handle: Any) -> Any:
         """Calls that method of an actor with `handle`; gives a handle of its result at once, which
         the method gets as `into`."""
@@ -87,6 +90,10 @@ class RayTransport:
 
     def sum(self, handles: Sequence[Any]) -> Any:
         return total(_fetched(handles))
+
+    def added(self, handles: Sequence[Any]) -> Any:
+        adding = ray.remote(_added).options(num_cpus=0, scheduling_strategy="SPREAD")
+        return adding.remote(*handles)
 
     def call(self, method: Any, handle: Any) -> Any:
         return method.remote(handle, None)
@@ -134,6 +141,9 @@ class HopliteTransport:
     def sum(self, handles: Sequence[Any]) -> Any:
         return hoplite.ray.reduce(_fetched(handles)).get(PATIENCE)
 
+    def added(self, handles: Sequence[Any]) -> Any:
+        return hoplite.ray.reduce(_fetched(handles)).ref
+
     def call(self, method: Any, handle: Any) -> Any:
         result = hoplite.ray.new_ref()
         method.remote(handle, result)
@@ -175,6 +185,10 @@ def total(values: list[Any]) -> Any:
     for value in values[1:]:
         result += value
     return result
+
+
+def _added(*arrays: Any) -> Any:
+    return total(list(arrays))
 
 
 def _fetched(handles: Sequence[Any]) -> list[Any]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ import actors
 from actors import Computing
 from async_sgd import Gradients
 from policy import SIZES
-from transports import LOST, PATIENCE, TRANSPORTS, Transport
+from transports import LOST, PATIENCE, TRANSPORTS, HopliteTransport, Transport
 
 __all__ = [
     "ENVIRONMENT",
@@ -32,6 +31,7 @@ __all__ = [
     "UNITS",
     "Computing",
     "Gradients",
+    "HopliteTransport",
     "Learning",
     "Transport",
     "Update",
@@ -40,8 +40,6 @@ __all__ = [
     "used",
 ]
 
-# Of workers.
-PATH = [str(Path(__file__).resolve().parent), sys.path[-1], os.environ.get("PYTHONPATH", "")]
 ENVIRONMENT = "CartPole-v1"
 UNITS = SIZES["8MiB"]
 # Updates from one printed line to the next.
@@ -132,7 +130,7 @@ def main(
     """Runs a program. kind: its workers. updates: of a transport, workers, the units of a layer and
     a seed. wanted: the return that 60 updates reach. arguments: None are those of the process."""
     options = parse(about, arguments)
-    transport = start(options.transport)
+    transport = actors.start(options.transport)
     units = SIZES[options.policy]
     workers = actors.spread(kind, transport, options.workers, units, options.environment)
     ray.get([worker.seconds.remote() for worker in workers])
@@ -169,11 +167,3 @@ def parse(about: str | None, arguments: Sequence[str] | None) -> argparse.Namesp
         if getattr(options, name) < 1:
             parser.error(f"--{name} {getattr(options, name)}: at least 1")
     return options
-
-
-def start(name: str) -> Transport:
-    """That transport, in a job whose workers find the modules of both folders."""
-    if not ray.is_initialized():
-        path = os.pathsep.join(filter(None, PATH))
-        ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}})
-    return actors.start(name)

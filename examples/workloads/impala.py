@@ -9,7 +9,7 @@ Prints how the return of the workers' games grows, the updates a second and the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import frame
@@ -125,16 +125,23 @@ def updates(
     transport: frame.Transport, workers: list[Any], units: int = frame.UNITS, seed: int = 0
 ) -> Iterator[frame.Update]:
     """Without end: what each update of the policy took and brought."""
+    yield from learned(Learner(units, seed), workers, transport.put)
+
+
+def learned(
+    learner: Learner, workers: list[Any], given: Callable[[Any], Any]
+) -> Iterator[frame.Update]:
+    """Of the rollouts that come first; `given` makes of the weights what workers are given."""
     count = frame.used(workers)
-    learner, learning, rollouts = Learner(units, seed), frame.Learning(), Rollouts()
-    rollouts.ask(workers, transport.put(learner.weights))
+    learning, rollouts = frame.Learning(), Rollouts()
+    rollouts.ask(workers, given(learner.weights))
     while True:
         played, free = rollouts.first(count)
         begin = time.perf_counter()
         learner.learn(played)
         computed = time.perf_counter() - begin
         learning.ask(free)
-        rollouts.ask(free, transport.put(learner.weights))
+        rollouts.ask(free, given(learner.weights))
         yield learning.update(computed)
 
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,12 @@
 namespace hoplite {
 
 class PrivateBuffer;
+
+// Bytes [offset, offset + size) of an object.
+struct ObjectRange {
+  std::uint64_t offset = 0;  // in bytes, from the object's begin
+  std::uint64_t size = std::numeric_limits<std::uint64_t>::max();  // this: all that follow
+};
 
 // A view that pins the object: while a Buffer or a copy of it lives, its node keeps these bytes,
 // also after a Delete. It stays readable when its Client was closed and when its node is gone. A
@@ -40,23 +47,28 @@ class HOPLITE_EXPORT Buffer {
 
   const ObjectId& id() const&;  // of the object; all zero if this is empty
   ObjectId id() const&& { return id(); }
-  std::span<const std::byte> bytes() const&;  // all of the object, from a multiple of 64 bytes on
+  // All of the object, from a multiple of 64 bytes on; or the part of it that this is.
+  std::span<const std::byte> bytes() const&;
   std::span<const std::byte> bytes() const&& = delete;
   // The same bytes as text.
   std::string_view view() const&;
   std::string_view view() const&& = delete;
   // The same bytes as numbers: `for (float x : *buffer.as<float>())`.
   //   invalid_argument  they are no whole numbers of that type
-  template <Element T>
+  template <Storable T>
   Result<std::span<const T>> as() const& {
     return ElementsOf<T>(bytes());
   }
-  template <Element T>
+  template <Storable T>
   Result<std::span<const T>> as() const&& = delete;
   std::uint64_t size() const { return bytes().size(); }  // in bytes
   // What the object's creator gave with it, at most 4 KiB.
   const std::string& metadata() const&;
   std::string metadata() const&& { return metadata(); }
+
+  // A view of some of the bytes, which pins the whole object.
+  //   invalid_argument  the range is beyond the end
+  Result<Buffer> Part(const ObjectRange& range) const;
 
   // The bytes once more, in memory that may be written to: nobody else sees what is written, no
   // other holder of the object and no other mapping of it. Nothing is copied now. The first write
@@ -91,11 +103,11 @@ class HOPLITE_EXPORT PrivateBuffer {
   std::span<std::byte> bytes() const&& = delete;
   // As Buffer::as, to write to.
   //   invalid_argument  they are no whole numbers of that type
-  template <Element T>
+  template <Storable T>
   Result<std::span<T>> as() const& {
     return ElementsOf<T>(bytes_);
   }
-  template <Element T>
+  template <Storable T>
   Result<std::span<T>> as() const&& = delete;
   std::uint64_t size() const { return bytes_.size(); }  // in bytes
   // What it was mapped of; unchanged.

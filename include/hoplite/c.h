@@ -31,7 +31,7 @@ extern "C" {
    Counts up when something is added; nothing is removed or changed while the library has the same
    soname. A program needs a library whose hoplite_c_version() is at least the HOPLITE_C_VERSION
    that the program was compiled with. */
-#define HOPLITE_C_VERSION 1
+#define HOPLITE_C_VERSION 2
 
 /* The HOPLITE_C_VERSION of the library that the program runs with. */
 HOPLITE_C_EXPORT int hoplite_c_version(void);
@@ -172,6 +172,13 @@ HOPLITE_C_EXPORT int hoplite_get_into(hoplite_client* client, const hoplite_id* 
                                       size_t capacity, unsigned flags, int64_t timeout_ms,
                                       size_t* size);
 
+/* Each of `count` objects, under one timeout: `buffers[i]`, a new handle, where `codes[i]` is
+   HOPLITE_OK, else NULL. Returns the first code that is not. Both arrays have `count` places.
+     RESOURCE_EXHAUSTED  (of one) it has no room in the node's store beside the others */
+HOPLITE_C_EXPORT int hoplite_get_many(hoplite_client* client, const hoplite_id* ids, size_t count,
+                                      unsigned flags, int64_t timeout_ms, hoplite_buffer** buffers,
+                                      int* codes);
+
 /* Waits until `wanted` of the `count` objects (at most 16384) exist; nothing is fetched. `exists`
    has `count` bytes: 1 for each that exists, 0 for the others. At the deadline fewer may: that is no
    error. */
@@ -193,7 +200,7 @@ HOPLITE_C_EXPORT int hoplite_delete(hoplite_client* client, const hoplite_id* id
                                     int64_t timeout_ms);
 
 /* --- Requests: what is under way --- */
-/* A put, a get or a reduction under way. */
+/* A put, a get, a get_into or a reduction under way. */
 typedef struct hoplite_request hoplite_request;
 
 /* As hoplite_put; returns at once. The bytes must be there, and unchanged, until it is ready. */
@@ -204,6 +211,11 @@ HOPLITE_C_EXPORT int hoplite_put_async(hoplite_client* client, hoplite_id* id, c
 /* As hoplite_get; returns at once. */
 HOPLITE_C_EXPORT int hoplite_get_async(hoplite_client* client, const hoplite_id* id, unsigned flags,
                                        int64_t timeout_ms, hoplite_request** request);
+
+/* As hoplite_get_into; returns at once. The memory must be there until the request is ready or freed. */
+HOPLITE_C_EXPORT int hoplite_get_into_async(hoplite_client* client, const hoplite_id* id,
+                                            void* into, size_t capacity, unsigned flags,
+                                            int64_t timeout_ms, hoplite_request** request);
 
 /* More flags, of a reduction. */
 #define HOPLITE_EVERYONE_READS 4u /* each node that has a source reads the target: an allreduce */
@@ -229,6 +241,8 @@ HOPLITE_C_EXPORT int hoplite_request_ready(const hoplite_request* request);
 HOPLITE_C_EXPORT int hoplite_request_wait(hoplite_request* request, int64_t timeout_ms);
 /* Of a get that is ready: its buffer, a new handle. */
 HOPLITE_C_EXPORT int hoplite_request_buffer(hoplite_request* request, hoplite_buffer** buffer);
+/* Of a get_into that is ready: the object's size, in bytes. */
+HOPLITE_C_EXPORT int hoplite_request_size(hoplite_request* request, size_t* size);
 /* Of a reduction that is ready. `used` has a byte for each source: 1 if it is in the target. */
 HOPLITE_C_EXPORT int hoplite_request_used(hoplite_request* request, uint8_t* used);
 /* Gives up: its outcome is CANCELLED, unless it was there already. */
@@ -273,6 +287,8 @@ HOPLITE_C_EXPORT uint64_t hoplite_info_size(const hoplite_info* info);
 HOPLITE_C_EXPORT size_t
 hoplite_info_owners(const hoplite_info* info); /* nodes whose clients own it */
 HOPLITE_C_EXPORT int hoplite_info_in_directory(const hoplite_info* info); /* 1: small, kept there */
+/* What its creator gave with it, valid until the info is freed; its size in `*size`. */
+HOPLITE_C_EXPORT const void* hoplite_info_metadata(const hoplite_info* info, size_t* size);
 /* How many nodes have it, or a part. */
 HOPLITE_C_EXPORT size_t hoplite_info_holders(const hoplite_info* info);
 /* Holder number `index`, from 0: its node's name (valid until the info is freed), and how many bytes
@@ -281,6 +297,39 @@ HOPLITE_C_EXPORT const char* hoplite_info_holder(const hoplite_info* info, size_
                                                  uint64_t* valid_bytes);
 /* Frees the handle, and the names that it gave. */
 HOPLITE_C_EXPORT void hoplite_info_free(hoplite_info* info);
+
+/* Why the object is not complete at the client's node, in words for people. Refuses no id. `*text` ends
+   with a zero; hoplite_text_free frees it. */
+HOPLITE_C_EXPORT int hoplite_why(hoplite_client* client, const hoplite_id* id, int64_t timeout_ms,
+                                 char** text);
+/* Frees what hoplite_why gave. */
+HOPLITE_C_EXPORT void hoplite_text_free(char* text);
+
+/* A picture of the cluster. */
+typedef struct hoplite_status hoplite_status;
+
+/* One node of it. The texts are valid until the status is freed. */
+typedef struct hoplite_node_status {
+  const char* name;      /* unique in the cluster */
+  const char* address;   /* HOST:PORT of its data plane */
+  int32_t alive;         /* 0: its session with the directory is interrupted */
+  uint64_t memory_bytes; /* the store's size; 0 where the asked node does not know, as the next */
+  uint64_t used_bytes;   /* what of it is taken */
+  uint64_t bytes_per_second; /* measured rate of its link; 0: not measured yet */
+} hoplite_node_status;
+
+/* Asks the directory for all nodes, and how many objects there are. */
+HOPLITE_C_EXPORT int hoplite_get_status(hoplite_client* client, int64_t timeout_ms,
+                                        hoplite_status** status);
+/* Of all shards. */
+HOPLITE_C_EXPORT uint64_t hoplite_status_objects(const hoplite_status* status);
+HOPLITE_C_EXPORT size_t hoplite_status_nodes(const hoplite_status* status); /* how many */
+/* Node number `index`, from 0.
+     NOT_FOUND  there is none of this number */
+HOPLITE_C_EXPORT int hoplite_status_node(const hoplite_status* status, size_t index,
+                                         hoplite_node_status* node);
+/* Frees the handle, and the texts that it gave. */
+HOPLITE_C_EXPORT void hoplite_status_free(hoplite_status* status);
 
 /* --- Subscriptions: who gets and loses copies --- */
 /* The changes of an object's locations from the call on, in order. */
@@ -330,6 +379,116 @@ HOPLITE_C_EXPORT int hoplite_drained_why(const hoplite_drained* drained, size_t 
                                          hoplite_id* id, const char** sentence);
 /* Frees the handle. */
 HOPLITE_C_EXPORT void hoplite_drained_free(hoplite_drained* drained);
+
+/* --- Registers: small values with a number, to compare and set --- */
+/* A register that is open here; it lives while somebody has it open. */
+typedef struct hoplite_register hoplite_register;
+
+#define HOPLITE_REGISTER_BYTES 1024 /* what one holds at most */
+
+/* What a register holds. Of one that nobody wrote the numbers and the size are zero. */
+typedef struct hoplite_entry {
+  uint64_t incarnation;               /* with `sequence`: the number of the write that it is of */
+  uint64_t sequence;                  /* counts up within one incarnation */
+  int32_t has_writer;                 /* 1: whoever claimed it last has it open, and did not die */
+  size_t size;                        /* of the value, in bytes */
+  char value[HOPLITE_REGISTER_BYTES]; /* the first `size` bytes are used */
+} hoplite_entry;
+
+/* Opens it by its name, which need not exist. */
+HOPLITE_C_EXPORT int hoplite_register_open(hoplite_client* client, const char* name,
+                                           int64_t timeout_ms, hoplite_register** opened);
+/* What it holds. */
+HOPLITE_C_EXPORT int hoplite_register_get(hoplite_register* opened, int64_t timeout_ms,
+                                          hoplite_entry* entry);
+/* Sets the value if the register still has the number of `expected` (NULL: nobody wrote it). `*entry` is
+   then what was written, and `*written` 1; else what it holds instead, and 0. With `writer` 1 this
+   handle becomes the register's writer. */
+HOPLITE_C_EXPORT int hoplite_register_compare_and_set(hoplite_register* opened,
+                                                      const hoplite_entry* expected,
+                                                      const void* value, size_t size, int writer,
+                                                      int64_t timeout_ms, int* written,
+                                                      hoplite_entry* entry);
+/* Waits for a later entry than `after` (NULL: any), or until its writer is gone. */
+HOPLITE_C_EXPORT int hoplite_register_changed(hoplite_register* opened, const hoplite_entry* after,
+                                              int64_t timeout_ms, hoplite_entry* entry);
+/* Closes it. */
+HOPLITE_C_EXPORT void hoplite_register_free(hoplite_register* opened);
+
+/* --- Channels: versions of a value --- */
+/* A channel that is open here, to publish or to read. */
+typedef struct hoplite_channel hoplite_channel;
+/* A version of its value; pins what its parts lie in. */
+typedef struct hoplite_snapshot hoplite_snapshot;
+
+/* A part of a value. */
+typedef struct hoplite_part {
+  const char* name;      /* no other part of the version has it */
+  const void* data;      /* may be NULL if `size` is 0 */
+  size_t size;           /* in bytes */
+  const char* dtype;     /* of its elements, "float32"; NULL or "": none */
+  const uint64_t* shape; /* `dimensions` numbers, in elements; NULL if there are none */
+  size_t dimensions;     /* of `shape` */
+} hoplite_part;
+
+#define HOPLITE_TAKE_OVER 32u /* of a channel: this becomes the publisher now */
+#define HOPLITE_DELTAS 64u    /* of a channel: of a part that changed little only that is sent */
+
+/* Opens it by its name, which need not exist. A publisher keeps `keep` versions, at least 1. */
+HOPLITE_C_EXPORT int hoplite_channel_open(hoplite_client* client, const char* name, uint32_t keep,
+                                          unsigned flags, int64_t timeout_ms,
+                                          hoplite_channel** channel);
+/* Makes copies of these parts the newest version; its number goes to `*version` (may be NULL).
+     CONFLICT  the channel has another publisher */
+HOPLITE_C_EXPORT int hoplite_channel_publish(hoplite_channel* channel, const hoplite_part* parts,
+                                             size_t count, int64_t timeout_ms, uint64_t* version);
+/* The newest version from `at_least` on, waiting for it; all of it, or an error.
+     PUBLISHER_GONE  it is not there, and the publisher is gone */
+HOPLITE_C_EXPORT int hoplite_channel_get(hoplite_channel* channel, uint64_t at_least,
+                                         int64_t timeout_ms, hoplite_snapshot** snapshot);
+/* The number that its publisher gave it. */
+HOPLITE_C_EXPORT uint64_t hoplite_snapshot_version(const hoplite_snapshot* snapshot);
+HOPLITE_C_EXPORT size_t hoplite_snapshot_parts(const hoplite_snapshot* snapshot); /* how many */
+/* Part number `index`, from 0, in the order of the publish; valid until the snapshot is freed.
+     NOT_FOUND  there is none of this number */
+HOPLITE_C_EXPORT int hoplite_snapshot_part(const hoplite_snapshot* snapshot, size_t index,
+                                           hoplite_part* part);
+/* Frees the handle, and the pins. */
+HOPLITE_C_EXPORT void hoplite_snapshot_free(hoplite_snapshot* snapshot);
+/* Closes it: what it published goes. */
+HOPLITE_C_EXPORT void hoplite_channel_free(hoplite_channel* channel);
+
+/* --- A node in this process --- */
+/* This process's member of the cluster. */
+typedef struct hoplite_node hoplite_node;
+
+/* What it is started with. Set all of it to zero first; NULL and 0 are the defaults. */
+typedef struct hoplite_node_config {
+  const char* const* directory; /* HOST:PORT of each shard, `directory_count` of them; required */
+  size_t directory_count;       /* of `directory` */
+  uint64_t memory_bytes;        /* shared memory for objects, at least 1 MiB; required */
+  const char* listen;           /* HOST:PORT for peers; NULL: a free port of 127.0.0.1 */
+  const char* advertise;        /* what peers are told instead of the host of `listen` */
+  const char* socket;           /* Unix socket for worker processes; NULL: none */
+  const char* name;             /* unique in the cluster; NULL: derived from its id */
+  const char* cluster;          /* the cluster's name; NULL: it has none */
+  const char* tls_ca;      /* PEM file of authorities; this and the next two, or none of them */
+  const char* tls_cert;    /* PEM file of the node's certificate */
+  const char* tls_key;     /* PEM file of its private key */
+  const char* secret_file; /* instead of these */
+  int32_t insecure;        /* 1: may listen beyond loopback without either */
+} hoplite_node_config;
+
+/* Starts it: reserves the memory, listens, joins the directory, which need not be there yet.
+     ALREADY_EXISTS  a live node has this name */
+HOPLITE_C_EXPORT int hoplite_node_start(const hoplite_node_config* config, hoplite_node** node);
+/* A new client of it. */
+HOPLITE_C_EXPORT int hoplite_node_client(hoplite_node* node, hoplite_client** client);
+/* Its name in the cluster, valid until it is freed. */
+HOPLITE_C_EXPORT const char* hoplite_node_name(const hoplite_node* node);
+/* Stops it and frees the handle: its objects are lost unless other nodes have them (hoplite_drain).
+   Buffers stay readable. */
+HOPLITE_C_EXPORT void hoplite_node_free(hoplite_node* node);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ struct Part {
 
   // The bytes as numbers.
   //   invalid_argument  they are no whole numbers of that type
-  template <Element T>
+  template <Storable T>
   Result<std::span<const T>> as() const {
     return ElementsOf<T>(bytes);
   }
@@ -60,6 +61,7 @@ struct PublishOptions {
   std::optional<std::uint64_t> version = {};
   std::string metadata = {};                     // of the value as a whole
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
+  std::stop_token stop = {};                     // as in CallOptions
 };
 
 // Which version is waited for.
@@ -69,6 +71,7 @@ struct VersionOptions {
   std::optional<ObjectId> after = {};            // one that was published after that of this id
   bool wait_for_successor = false;               // when the publisher is gone another may come
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
+  std::stop_token stop = {};                     // as in CallOptions
 };
 
 // A version of a channel's value, all of it. It pins the objects that the parts lie in, as a Buffer
@@ -76,6 +79,7 @@ struct VersionOptions {
 class HOPLITE_EXPORT Snapshot {
  public:
   using EndsItsViews = void;    // Result: no -> of a temporary
+  Snapshot();                   // empty: no version, no parts
   const ObjectId& id() const&;  // of its newest object: no other version has it
   ObjectId id() const&& { return id(); }
   std::uint64_t version() const;         // the number that its publisher gave it
@@ -100,6 +104,7 @@ class HOPLITE_EXPORT Snapshot {
 class HOPLITE_EXPORT SnapshotStream {
  public:
   using EndsItsViews = void;  // Result: no -> of a temporary
+  SnapshotStream();           // empty: Next answers invalid_argument
   SnapshotStream(SnapshotStream&&) noexcept;
   SnapshotStream& operator=(SnapshotStream&&) noexcept;
   ~SnapshotStream();
@@ -129,6 +134,7 @@ class HOPLITE_EXPORT SnapshotStream {
 // register of this name holds no channel).
 class HOPLITE_EXPORT Channel {
  public:
+  Channel();  // empty: each call answers invalid_argument
   Channel(Channel&&) noexcept;
   Channel& operator=(Channel&&) noexcept;
   ~Channel();
@@ -142,6 +148,12 @@ class HOPLITE_EXPORT Channel {
   //   invalid_argument  the version does not grow; two parts have one name, or one has none in UTF-8
   //   (a Put's errors)
   Result<std::uint64_t> Publish(std::span<const Part> parts, const PublishOptions& options = {});
+
+  // The same; returns at once, and goes on in a thread of its own. The bytes must be there, and
+  // unchanged, until the future is ready; Cancel, and destroying the future, wait until nobody reads
+  // them any more.
+  Future<std::uint64_t> PublishAsync(std::span<const Part> parts,
+                                     const PublishOptions& options = {});
 
   // The newest version's number; none: nobody has published yet.
   Result<std::optional<std::uint64_t>> Latest(const CallOptions& options = {}) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <hoplite/buffer.h>
@@ -38,11 +41,11 @@ inline constexpr std::size_t kMaxIdsAtOnce = 16384;
 // A handle: copies share one connection, which ends with the last of them and of everything that
 // was made through them. All calls may come from any thread; a waiting thread sleeps.
 //
-// A call ends within 100 ms of its deadline, also when a worker's node stands still (a client in
-// the node's own process gives it a second). A worker's client outlives its node: calls under way
-// answer `unavailable`; the next one attaches to whoever listens at the socket by then, within 5 s.
-// Buffers of the old connection stay readable; its drafts, readers, reductions and subscriptions
-// answer `unavailable`. A forked child can't use its parent's clients nor anything made through
+// A call ends within 100 ms of its deadline, on a busy host within a second, also when a worker's
+// node stands still (a client in the node's own process gives it a second). A worker's client outlives
+// its node: calls under way answer `unavailable`; the next one attaches to whoever listens at the
+// socket by then, within 5 s. Buffers of the old connection stay readable; its drafts, readers,
+// reductions and subscriptions answer `unavailable`. A forked child can't use its parent's clients nor anything made through
 // them but Buffers: calls there answer `unavailable` at once; destroying them is fine.
 //
 // Errors that every call may answer: timeout; cancelled (the client was closed meanwhile);
@@ -55,6 +58,8 @@ class HOPLITE_EXPORT Client {
   static Result<Client> Connect(const std::string& socket,
                                 std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
+  // Empty, as one that was moved from: each call answers invalid_argument.
+  Client();
   Client(const Client&);
   Client& operator=(const Client&);
   Client(Client&&) noexcept;
@@ -69,10 +74,15 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  the node's store has no room
   Result<ObjectId> Put(std::span<const std::byte> bytes, const PutOptions& options = {});
   Result<ObjectId> Put(std::string_view bytes, const PutOptions& options = {});
-  // Numbers: a vector, span or array of an arithmetic type, which is noted (PutOptions::dtype).
+  // A vector, span or array: of numbers, whose type is noted (PutOptions::dtype), or of plain structs.
   template <Elements R>
   Result<ObjectId> Put(const R& elements, const PutOptions& options = {}) {
     return Put(BytesOf(elements), Noting<std::ranges::range_value_t<R>>(options));
+  }
+  // One plain struct; `buffer.as<T>()` gives it back, as a span of one.
+  template <Plain T>
+  Result<ObjectId> Put(const T& value, const PutOptions& options = {}) {
+    return Put(std::as_bytes(std::span(&value, 1)), options);
   }
   // Pieces that lie apart, as one object: one after the other, in this order.
   Result<ObjectId> Put(std::span<const std::span<const std::byte>> pieces,
@@ -90,9 +100,34 @@ class HOPLITE_EXPORT Client {
   Future<ObjectId> PutAsync(R&& elements, const PutOptions& options = {}) {
     return PutAsync(BytesOf(elements), Noting<std::ranges::range_value_t<R>>(options));
   }
+  // The same of memory that it takes over: `owner` is let go, and so its deleter runs, as soon as the
+  // bytes are copied. That is within the call if they are few (64 KiB), else on a thread of the
+  // client, before the future is ready; of a put that is given up, at the latest when its future is
+  // destroyed. The deleter must not wait.
+  Future<ObjectId> PutAsync(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
+                            const PutOptions& options = {});
+  // `PutAsync(std::move(vector))`, of a text, too.
+  template <std::ranges::contiguous_range R>
+    requires(!std::is_lvalue_reference_v<R> && !std::ranges::borrowed_range<R> &&
+             std::is_trivially_copyable_v<std::ranges::range_value_t<R>>)
+  Future<ObjectId> PutAsync(R&& taken, const PutOptions& options = {}) {
+    const auto owner = std::make_shared<const R>(std::forward<R>(taken));
+    return PutAsync(owner, BytesOf(*owner),
+                    NotingIfStorable<std::ranges::range_value_t<R>>(options));
+  }
+  template <Storable T, typename Deleter>
+  Future<ObjectId> PutAsync(std::unique_ptr<T[], Deleter> taken, std::size_t count,
+                            const PutOptions& options = {}) {
+    const auto bytes = std::as_bytes(std::span<const T>(taken.get(), count));
+    return PutAsync(std::shared_ptr<const T[]>(std::move(taken)), bytes, Noting<T>(options));
+  }
   // The same without the copy: room for the bytes in the node's store, to be filled in place.
   Result<Draft> Create(const ObjectId& id, std::uint64_t size_bytes,
                        const CreateOptions& options = {});
+
+  // The same; returns at once.
+  Future<Draft> CreateAsync(const ObjectId& id, std::uint64_t size_bytes,
+                            const CreateOptions& options = {});
 
   // The object will not come: whoever waits for it, or asks for it later, is told this error; a
   // reduction of it fails and names it. What holds for a Put holds for this: the first of several
@@ -110,6 +145,13 @@ class HOPLITE_EXPORT Client {
   //                       reduction that was to make it failed (Reduction::Wait)
   Result<Buffer> Get(const ObjectId& id, const CallOptions& options = {});
   Future<Buffer> GetAsync(const ObjectId& id, const CallOptions& options = {});  // returns at once
+  // A part of the object, `client.Get(id, {.offset = 8, .size = 64})`, as Buffer::Part gives it: the
+  // node fetches all of it.
+  //   invalid_argument  the range is beyond the object's end
+  template <std::same_as<ObjectRange> R = ObjectRange>
+  Result<Buffer> Get(const ObjectId& id, const R& range, const CallOptions& options = {}) {
+    return Get(id, options).and_then([&](const Buffer& whole) { return whole.Part(range); });
+  }
   // All at once, under one timeout; one answer per id, in their order. Clients of different nodes
   // begin with different ones, so that an allgather does not ask one node first. The answers are
   // held until the last one is there: what has no room in the node's store beside those that are
@@ -121,6 +163,13 @@ class HOPLITE_EXPORT Client {
   //                       what the other needs: drop the answers, and ask again for all.
   std::vector<Result<Buffer>> GetMany(std::span<const ObjectId> ids,
                                       const CallOptions& options = {});
+  // Returns at once.
+  Future<std::vector<Result<Buffer>>> GetManyAsync(std::span<const ObjectId> ids,
+                                                   const CallOptions& options = {});
+  // Brings the object to this client's node, and pins nothing: it stays there until its memory is
+  // needed. Returns at once; destroying the future before it is ready gives it up.
+  //   (a Get's errors)
+  Future<void> Prefetch(const ObjectId& id, const CallOptions& options = {});
   // Into the caller's memory, copied by the calling thread while the bytes arrive; also an object
   // that is larger than the node's store, which then gets it for this call alone. Starts over if
   // the object is replaced meanwhile. Gives its size; after an error the memory's contents are
@@ -133,6 +182,15 @@ class HOPLITE_EXPORT Client {
   Result<std::uint64_t> GetInto(const ObjectId& id, R&& into, const CallOptions& options = {}) {
     return GetInto(id, std::as_writable_bytes(std::span(into)), options);
   }
+  // The same; returns at once, and goes on in a thread of its own. Cancel, and destroying the future,
+  // wait until nobody writes to the memory any more.
+  Future<std::uint64_t> GetIntoAsync(const ObjectId& id, std::span<std::byte> into,
+                                     const CallOptions& options = {});
+  template <WritableElements R>
+  Future<std::uint64_t> GetIntoAsync(const ObjectId& id, R&& into,
+                                     const CallOptions& options = {}) {
+    return GetIntoAsync(id, std::as_writable_bytes(std::span(into)), options);
+  }
   // All of them at once, each into its own memory, under one timeout: one answer per id, in their
   // order, as of GetInto. They are copied as they come, so they need not lie in the node's store
   // together. Memory that belongs to two of them holds anything afterwards.
@@ -143,6 +201,7 @@ class HOPLITE_EXPORT Client {
                                                  const CallOptions& options = {});
   // Waits until the object exists; then it can be read while it arrives.
   Result<Reader> Open(const ObjectId& id, const CallOptions& options = {});
+  Future<Reader> OpenAsync(const ObjectId& id, const CallOptions& options = {});  // returns at once
 
   // Makes one object of several, folded element by element in a tree over the nodes that hold
   // them; returns at once. Anybody may get the target meanwhile: an allreduce is this and a Get of
@@ -192,6 +251,8 @@ class HOPLITE_EXPORT Client {
   //   not_found  its directory shard does not know the object
   //   deleted    it was deleted, and its id is blocked: says for how long
   Result<ObjectInfo> Info(const ObjectId& id, const CallOptions& options = {});
+  Future<ObjectInfo> InfoAsync(const ObjectId& id,
+                               const CallOptions& options = {});  // returns at once
   // Of many, in a few messages: one answer per id, in their order.
   std::vector<Result<ObjectInfo>> Info(std::span<const ObjectId> ids,
                                        const CallOptions& options = {});
@@ -212,6 +273,9 @@ class HOPLITE_EXPORT Client {
   //   resource_exhausted  they are more than NodeConfig::pins_per_client leaves this client
   Result<std::vector<ObjectId>> WaitExists(std::span<const ObjectId> ids, std::size_t count,
                                            const CallOptions& options = {});
+  // Returns at once.
+  Future<std::vector<ObjectId>> WaitExistsAsync(std::span<const ObjectId> ids, std::size_t count,
+                                                const CallOptions& options = {});
   // Waits until one of the objects was deleted, or was lost with the nodes that had it or were
   // making it, and gives all that are by then, in their order. What does not exist yet is waited for,
   // but see CallOptions::only_if_owned. At the deadline it gives none: that is no error. What is lost
@@ -222,10 +286,11 @@ class HOPLITE_EXPORT Client {
                                          const CallOptions& options = {});
   // Who gets and loses copies of the object from now on, whether it exists or not.
   Result<Subscription> Subscribe(const ObjectId& id, const CallOptions& options = {});
-  // A register by its name, which need not exist (register.h).
+  // A register by its name, which need not exist (register.h). A channel's name is one of a register.
+  //   invalid_argument  the name is empty, or has more than 256 bytes
   Result<Register> OpenRegister(std::string_view name, const CallOptions& options = {});
   // A channel by its name, which need not exist (channel.h).
-  //   invalid_argument  ChannelOptions::keep is 0
+  //   invalid_argument  ChannelOptions::keep is 0; the name is not one of a register
   Result<Channel> OpenChannel(std::string_view name, const ChannelOptions& options = {});
   // Lists at most so many objects, the first in the order of ids; counts all. A node and its
   // directory are asked for page after page: the more objects, the longer it takes. Of a shard that
@@ -238,6 +303,7 @@ class HOPLITE_EXPORT Client {
   // answered `unavailable`. Puts and reductions that go on may end. Answers when no object is left
   // that only this node has, or at the timeout with those that are left: that is no error.
   Result<DrainOutcome> Drain(std::chrono::milliseconds timeout);
+  Future<DrainOutcome> DrainAsync(std::chrono::milliseconds timeout);  // returns at once
 
   // The node that this client is attached to, or was before that ended; "" in a forked child, and
   // if it never was.
@@ -257,12 +323,21 @@ class HOPLITE_EXPORT Client {
   static std::span<const std::byte> BytesOf(const auto& elements) {
     return std::as_bytes(std::span(elements));
   }
-  template <Element T>
+  template <Storable T>
   static PutOptions Noting(PutOptions options) {
     if (!options.dtype) options.dtype = detail::DTypeOf<T>();
     return options;
   }
+  template <typename T>
+  static PutOptions NotingIfStorable(const PutOptions& options) {
+    if constexpr (Storable<T>) {
+      return Noting<T>(options);
+    } else {
+      return options;
+    }
+  }
   explicit Client(std::shared_ptr<State> state);
+  static const std::shared_ptr<State>& NoState();
   std::shared_ptr<State> state_;
 };
 

@@ -103,6 +103,12 @@ struct HOPLITE_EXPORT NodeConfig {
   // connections (one for each object, two for a large one) and leaves the link idle more often when
   // objects are small; higher shares it so finely that streams look stalled.
   std::uint32_t max_fetches = 64;
+  // A folder in which the node may have one file without a name: put objects lie there when memory
+  // is wanted, least recently used first. It ends with the process. Empty: they stay in memory, and a
+  // full store refuses puts.
+  std::string spill_folder = {};
+  // How large that file may become. Required with a folder; each node's own.
+  std::uint64_t spill_limit_bytes = 0;
   // How it recognizes the other members.
   SecurityConfig security = {};
 

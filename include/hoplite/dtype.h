@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 
 #include <hoplite/export.h>
@@ -39,6 +40,7 @@ HOPLITE_EXPORT std::size_t SizeOf(DType dtype);
 // "float32", "bfloat16", "uint8", …: what the command line and Python take and show. "unknown" for a
 // number that is none.
 HOPLITE_EXPORT std::string_view Name(DType dtype);
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, DType dtype);  // its Name
 // The reverse of Name; an invalid_argument names the wrong word and the allowed ones.
 HOPLITE_EXPORT Result<DType> ParseDType(std::string_view name);
 

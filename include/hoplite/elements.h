@@ -15,15 +15,24 @@
 
 namespace hoplite {
 
-// A number: what an array of an object may have as elements.
+// A number.
 template <typename T>
 concept Element = std::is_arithmetic_v<T>;
 
-// A vector, span or array of numbers. Text and bytes are none: calls take them as they are.
+// A struct whose bytes are its value: std::complex, a struct of numbers. No pointers must be in it,
+// which nothing checks: they mean nothing to who gets it. Padding travels along.
+template <typename T>
+concept Plain = std::is_class_v<T> && std::is_trivially_copyable_v<T> && !std::ranges::range<T>;
+
+// What an array of an object may have as elements.
+template <typename T>
+concept Storable = Element<T> || Plain<T>;
+
+// A vector, span or array of numbers or plain structs. Text and bytes are none: calls take them as they are.
 template <typename R>
 concept Elements =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    Element<std::ranges::range_value_t<R>> && !std::convertible_to<R, std::string_view> &&
+    Storable<std::ranges::range_value_t<R>> && !std::convertible_to<R, std::string_view> &&
     !std::convertible_to<R, std::span<const std::byte>>;
 
 // The same, of elements that may be written to.
@@ -35,9 +44,9 @@ namespace detail {
 template <typename T, typename... Others>
 concept OneOf = (std::same_as<T, Others> || ...);
 
-// What a Put of such numbers notes. None: they may be bytes of anything (std::uint8_t), or are no
+// What a Put of such elements notes. None: they may be bytes of anything (std::uint8_t), or are no
 // DType.
-template <Element T>
+template <Storable T>
 constexpr std::optional<DType> DTypeOf() {
   if constexpr (std::same_as<T, float>) {
     return DType::kFloat32;
@@ -64,13 +73,13 @@ HOPLITE_EXPORT Result<void> CheckElements(std::span<const std::byte> bytes, std:
 // These bytes as numbers of type T; nothing is copied.
 //   invalid_argument  they are no whole numbers, or begin where no T may (objects and drafts begin
 //                     at a multiple of 64 bytes): says so
-template <Element T>
+template <Storable T>
 Result<std::span<const T>> ElementsOf(std::span<const std::byte> bytes) {
   return detail::CheckElements(bytes, sizeof(T), alignof(T)).transform([&] {
     return std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
   });
 }
-template <Element T>
+template <Storable T>
 Result<std::span<T>> ElementsOf(std::span<std::byte> bytes) {
   return detail::CheckElements(bytes, sizeof(T), alignof(T)).transform([&] {
     return std::span(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,7 @@ inline constexpr ErrorCode kLastErrorCode = ErrorCode::kPublisherGone;
 
 // "timeout", "peer_lost", …: the names that logs, the command line and Python show.
 HOPLITE_EXPORT std::string_view Name(ErrorCode code);
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, ErrorCode code);  // its Name
 
 // Why a call did not do what was asked. Result has it, and value() of a Result throws it.
 struct HOPLITE_EXPORT Error {
@@ -48,5 +50,8 @@ struct HOPLITE_EXPORT Error {
 
   friend bool operator==(const Error&, const Error&) = default;
 };
+
+// Its ToString.
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, const Error& error);
 
 }  // namespace hoplite

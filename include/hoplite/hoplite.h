@@ -35,6 +35,7 @@
 #include <hoplite/error.h>
 #include <hoplite/future.h>
 #include <hoplite/local_cluster.h>
+#include <hoplite/log.h>
 #include <hoplite/node.h>
 #include <hoplite/object_id.h>
 #include <hoplite/options.h>

@@ -15,6 +15,15 @@
 
 namespace hoplite {
 
+// One number that a node counts or measures, as `hoplite node --metrics` shows it to Prometheus.
+struct NodeMetric {
+  std::string name;              // ends with its unit: "…_bytes", "…_seconds", "…_total"
+  std::string label = {};        // by which those of one name differ; empty: there is only one
+  std::string label_value = {};  // of `label`
+  double value = 0;              // in the unit that the name ends with
+  bool counter = false;          // it only grows while the node lives
+};
+
 // Owns its threads; blocks none of the caller's. All calls may come from any thread. In a forked
 // child it is its parent's: Stop and the destructor do nothing, clients answer `unavailable`.
 class HOPLITE_EXPORT Node {
@@ -49,6 +58,10 @@ class HOPLITE_EXPORT Node {
   // Why the directory does not take this node any more; empty while it does. Another node took its
   // name while this one was cut off, for example. Clients answer `unavailable` from then on.
   std::optional<Error> refusal() const;
+
+  // What it counts and measures (docs/observability.md has all names). Of a histogram the number and
+  // the sum, "…_count" and "…_sum". Waits for a thread of the node. Empty in a forked child.
+  std::vector<NodeMetric> Metrics() const;
 
   // Leaves the cluster: its objects are lost unless other nodes have them. Clients answer
   // `unavailable`; Buffers stay readable. Idempotent: a second thread waits for the first.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -34,11 +35,13 @@ class HOPLITE_EXPORT ObjectId {
   static Result<ObjectId> Parse(std::string_view text);
 
   // The 20 raw bytes, as FromBytes takes them: an array, and a view of it.
-  constexpr const std::array<std::uint8_t, kBytes>& bytes() const { return bytes_; }
-  // The same as bytes(); not for people, who read ToHex.
-  std::string_view view() const {
+  constexpr const std::array<std::uint8_t, kBytes>& bytes() const& { return bytes_; }
+  constexpr std::array<std::uint8_t, kBytes> bytes() const&& { return bytes_; }
+  // The same as bytes(), of a variable; not for people, who read ToHex.
+  std::string_view view() const& {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
+  std::string_view view() const&& = delete;
   std::string ToHex() const;  // 40 hexadecimal digits
   // The first 8 digits, to tell few objects apart; no call or command takes them for an id.
   std::string ToShortString() const;
@@ -51,6 +54,9 @@ class HOPLITE_EXPORT ObjectId {
  private:
   std::array<std::uint8_t, kBytes> bytes_{};
 };
+
+// Its ToHex.
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, const ObjectId& id);
 
 }  // namespace hoplite
 

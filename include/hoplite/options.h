@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include <hoplite/dtype.h>
@@ -30,6 +31,9 @@ struct CallOptions {
   // Of an Own: as in PutOptions. That of the last Own or owned Put of an id counts.
   std::optional<std::chrono::milliseconds> grace = {};
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
+  // When it is asked to stop, a call that waits ends at once and answers `cancelled`. What returns a
+  // Future does not look at it: the Future has Cancel, and its Wait takes a token.
+  std::stop_token stop = {};
 };
 
 // Of a Put.
@@ -50,6 +54,7 @@ struct PutOptions {
   // more is not kept.
   bool only_if_owned = false;
   std::chrono::milliseconds timeout = kForever;  // how long the call may take
+  std::stop_token stop = {};                     // as in CallOptions
 };
 
 // Of a Fail.
@@ -68,6 +73,7 @@ struct CreateOptions {
   std::optional<std::chrono::milliseconds> grace = {};  // as in PutOptions
   bool only_if_owned = false;                           // as in PutOptions
   std::chrono::milliseconds timeout = kForever;         // how long the call may take
+  std::stop_token stop = {};                            // as in CallOptions
 };
 
 }  // namespace hoplite

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include <hoplite/export.h>
@@ -28,6 +29,7 @@ namespace hoplite {
 class HOPLITE_EXPORT Reader {
  public:
   using EndsItsViews = void;  // Result: no -> of a temporary
+  Reader();                   // empty: size 0, and WaitFor answers invalid_argument
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
@@ -43,10 +45,13 @@ class HOPLITE_EXPORT Reader {
   //   timeout   so many are not there yet; wait again
   //   recalled  the version was replaced: its bytes are worthless, open the object again
   //   deleted   the object was deleted meanwhile
+  //   cancelled  `stop` was asked to stop
   Result<std::span<const std::byte>> WaitFor(std::uint64_t bytes,
-                                             std::chrono::milliseconds timeout = kForever) &;
-  Result<std::span<const std::byte>> WaitFor(
-      std::uint64_t bytes, std::chrono::milliseconds timeout = kForever) && = delete;
+                                             std::chrono::milliseconds timeout = kForever,
+                                             const std::stop_token& stop = {}) &;
+  Result<std::span<const std::byte>> WaitFor(std::uint64_t bytes,
+                                             std::chrono::milliseconds timeout = kForever,
+                                             const std::stop_token& stop = {}) && = delete;
 
  private:
   friend class Client;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ enum class Op : std::uint8_t {
 // "sum", "prod", "and", …: what the command line and Python take and show. "unknown" for a number
 // that is none.
 HOPLITE_EXPORT std::string_view Name(Op op);
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, Op op);  // its Name
 // The reverse of Name; an invalid_argument names the wrong word and the allowed ones.
 HOPLITE_EXPORT Result<Op> ParseOp(std::string_view name);
 

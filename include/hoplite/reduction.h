@@ -2,10 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
+#include <stop_token>
+#include <utility>
 
 #include <hoplite/export.h>
+#include <hoplite/future.h>
 #include <hoplite/object_id.h>
 #include <hoplite/options.h>
 #include <hoplite/reduce.h>
@@ -19,6 +23,7 @@ namespace hoplite {
 // All calls may come from any thread; a waiting thread sleeps.
 class HOPLITE_EXPORT Reduction {
  public:
+  Reduction();  // empty: it is ready, Wait answers invalid_argument
   ~Reduction();
   Reduction(Reduction&&) noexcept;
   Reduction& operator=(Reduction&&) noexcept;
@@ -43,11 +48,21 @@ class HOPLITE_EXPORT Reduction {
   //
   // After an error nobody will see the target, but for one moment: a target that becomes final just
   // when this call ends with timeout, cancelled or unavailable exists all the same. A Get tells.
-  Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout = kForever) const;
+  Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout = kForever,
+                             const std::stop_token& stop = {}) const;
   // Whether Wait would return at once.
   bool ready() const;
-  // Calls `fn` once, when Wait would return at once; as Future::OnReady says.
-  void OnReady(std::function<void()> fn) const;
+  // Calls `fn` once, with the outcome or without arguments, when Wait would return at once; as
+  // Future::OnReady says.
+  template <detail::HearsOf<ReduceOutcome> F>
+  void OnReady(F fn) const {
+    const auto shared = std::make_shared<F>(std::move(fn));
+    if constexpr (std::invocable<F&, Result<ReduceOutcome>>) {
+      CallWhenReady([shared](const auto& outcome) { (*shared)(outcome()); });
+    } else {
+      CallWhenReady([shared](const auto& /*outcome*/) { (*shared)(); });
+    }
+  }
   // Gives the reduction up: Wait answers `cancelled`, unless the outcome was already there.
   // Idempotent.
   void Cancel();
@@ -57,6 +72,8 @@ class HOPLITE_EXPORT Reduction {
   friend class ClientAccess;
   struct State;
   explicit Reduction(std::shared_ptr<State> state);
+  using Outcome = std::function<Result<ReduceOutcome>()>;
+  void CallWhenReady(std::function<void(const Outcome&)> fn) const;
   std::shared_ptr<State> state_;
 };
 

@@ -66,6 +66,7 @@ struct ChangedOptions {
 // has as many open as the directory allows).
 class HOPLITE_EXPORT Register {
  public:
+  Register();  // empty: each call answers invalid_argument
   Register(Register&&) noexcept;
   Register& operator=(Register&&) noexcept;
   ~Register();

@@ -3,6 +3,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
+
+#include <hoplite/export.h>
 
 namespace hoplite {
 
@@ -15,5 +18,8 @@ struct RegisterNumber {
   constexpr explicit operator bool() const { return incarnation != 0; }
   friend constexpr auto operator<=>(const RegisterNumber&, const RegisterNumber&) = default;
 };
+
+// "incarnation.sequence"
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, RegisterNumber number);
 
 }  // namespace hoplite

@@ -78,6 +78,18 @@ struct ObjectInfo {
   // The longest PutOptions::grace of these; none: DirectoryConfig::orphan_grace.
   std::optional<std::chrono::milliseconds> grace = {};
   std::optional<RegisterInfo> as_register = {};  // of that name; none: no node has one open
+  // What its id was made of (ObjectId::FromName), where whoever put it told; empty: not known. Text
+  // that a user chose: bytes that are no UTF-8 stand as \\xff.
+  std::string name = {};
+};
+
+// What the process of a node or a shard takes of its host. All 0 where it is not known.
+struct ProcessStatus {
+  std::string version;                          // of Hoplite
+  std::uint64_t resident_bytes = 0;             // memory that it has touched, what it maps included
+  std::uint64_t descriptors = 0;                // open now
+  std::uint64_t descriptor_limit = 0;           // that the process may have open
+  std::chrono::microseconds processor_time{0};  // of all its threads, since its start
 };
 
 // A node of the cluster, as the directory sees it.
@@ -94,6 +106,9 @@ struct NodeStatus {
   std::chrono::microseconds round_trip{0};
   // Blocks that failed their checksum on arrival, since its start; they were fetched again.
   std::uint64_t corrupt_blocks = 0;
+  std::uint64_t disk_bytes = 0;       // that objects may take on its disk; 0: none, or not known
+  std::uint64_t disk_used_bytes = 0;  // that they take
+  ProcessStatus process = {};         // as the node told it last, within the last second or so
 };
 
 // What the clients of the asked node have under way and pinned. All 0 if no node was asked.
@@ -135,6 +150,7 @@ struct ShardStatus {
   // Why it did not answer; empty: it did. Else its objects are missing, or some of them.
   std::string away = {};
   std::vector<MovesStatus> moves = {};  // for each reason
+  ProcessStatus process = {};           // of the shard
 };
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,8 @@ enum class LocationKind : std::uint8_t {
   kInDirectory = 4,  // the directory holds the bytes; no node is named
 };
 
+HOPLITE_EXPORT std::ostream& operator<<(std::ostream& out, LocationKind kind);  // "complete"
+
 // One change of an object's locations.
 struct LocationChange {
   LocationKind kind = LocationKind::kPartial;  // what the node has from now on
@@ -31,6 +34,7 @@ struct LocationChange {
 // Ends when destroyed. Any thread; a waiting thread sleeps.
 class HOPLITE_EXPORT Subscription {
  public:
+  Subscription();  // empty: Next answers invalid_argument
   Subscription(Subscription&&) noexcept;
   Subscription& operator=(Subscription&&) noexcept;
   ~Subscription();

@@ -12,7 +12,7 @@ import functools
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from hoplite._metadata import Fold
 from hoplite._register import Register
 from hoplite._under_way import Draft, Reduction
 from hoplite.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing import Unpack  # of Python 3.11
 
 # How long a worker waits for its node to answer at all.
 CONNECT_TIMEOUT = 5.0
@@ -327,7 +330,7 @@ class Client(Keeping):
         all. `dtype`, of NumPy or torch: None takes that of a source that exists already. All
         sources have to be of that dtype, and of one shape and order, whenever they come; bytes,
         which have none, are taken as they are. Dicts, lists and tuples of arrays, nested ones too,
-        are folded leaf by leaf: all arrays of one dtype, all sources of one structure, and `dtype`
+        are folded array by array: all arrays of one dtype, all sources of one structure, `dtype`
         None. Returns at once; anybody may get the target meanwhile. With ``owned=True`` this client
         owns the target (``own``) as soon as it is final. With ``only_if_owned=True`` (as in
         ``get``) a source that does not exist and that nobody owns was deleted.
@@ -338,7 +341,7 @@ class Client(Keeping):
         there or not, and needs room for three times the size. The result is the same.
 
         InvalidArgumentError, here or by ``wait``, names what does not fit: two sources, and what
-        they are, or the leaf in which they differ. ObjectDeletedError: fewer sources are left
+        they are, or the part in which they differ. ObjectDeletedError: fewer sources are left
         than it needs.
         """
         sources = _sources.listed(ids)

@@ -9,7 +9,7 @@ import time
 import weakref
 from pathlib import Path
 
-from hoplite import _shown
+from hoplite import _shown, _spill
 from hoplite._client import Client, connect
 from hoplite._folder import Folder
 from hoplite._process import Process
@@ -28,13 +28,22 @@ class LocalCluster:
     manager it ends all its processes; what was got stays readable. They also end with this process,
     however it ends (a signal, ``kill -9``), and with nothing else: not by Ctrl-C on the terminal,
     nor with a forked child of it. What does not start raises the program's own error
-    (InvalidArgumentError: no such `memory`).
+    (InvalidArgumentError: no such `memory`). With `spill`, a folder on a disk, put objects lie
+    there when memory is wanted, up to `spill_limit` for each node ("10GiB").
     """
 
-    def __init__(self, nodes: int = 2, memory: int | str = "64MiB") -> None:
+    def __init__(
+        self,
+        nodes: int = 2,
+        memory: int | str = "64MiB",
+        *,
+        spill: str | os.PathLike[str] | None = None,
+        spill_limit: int | str = 0,
+    ) -> None:
         if nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes}; at least one is needed")
         self._memory = str(memory)
+        self._disk = _spill.options(spill, spill_limit)
         self._folder = Folder()
         self._nodes: list[Process | None] = [None] * nodes
         self._directories: list[Process] = []  # one, once it is started
@@ -119,6 +128,7 @@ class LocalCluster:
         return Process(
             *("node", "--listen=127.0.0.1:0", f"--directory={self.directory_address}"),
             *(f"--socket={self.socket(index)}", f"--memory={self._memory}", f"--name=n{index}"),
+            *self._disk,
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import io
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,8 @@ def value_of(view: _core.View, writable: bool = False) -> Any:
     try:
         return decode(view, view.metadata, writable)
     except Exception as error:
-        error.add_note(f"The value of object {view.id} could not be restored.")
+        if sys.version_info >= (3, 11):
+            error.add_note(f"The value of object {view.id} could not be restored.")
         raise
 
 

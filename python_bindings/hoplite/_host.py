@@ -58,10 +58,12 @@ class Host:
 
         return Daemon(all_arguments, self.log(log))
 
-    def keep_node(self, node: str, directory: str, memory: str, name: str, log: str) -> Daemon:
+    def keep_node(
+        self, node: str, directory: str, memory: str, name: str, log: str, *options: str
+    ) -> Daemon:
         """A node at ``socket(node)``, kept running by this process. `directory`: HOST:PORT; `name`:
-        unique in the cluster."""
-        arguments = self.node_arguments(node, directory, memory, name)
+        unique in the cluster; `options`: others of ``hoplite node``."""
+        arguments = [*self.node_arguments(node, directory, memory, name), *options]
         return Daemon(lambda: arguments, self.log(log))
 
     def node_arguments(self, node: str, directory: str | None, memory: str, name: str) -> list[str]:

@@ -42,6 +42,8 @@ class HostNode:
     directory: str
     memory: str
     runtime: str
+    #: Others of ``hoplite node``.
+    options: tuple[str, ...] = ()
 
     def attach(self) -> Client:
         """A client of it, once it knows its directory. UnavailableError: it does not start, and
@@ -71,7 +73,7 @@ class HostNode:
         address = self.host.address
         name = f"{self.runtime}-{address}"
         stated = self.host.node_arguments(address, directory, self.memory, name)
-        return [*stated, f"--exit-when-idle={IDLE}"]
+        return [*stated, *self.options, f"--exit-when-idle={IDLE}"]
 
     def _run(self) -> None:
         """Returns when it is ready."""

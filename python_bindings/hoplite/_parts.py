@@ -24,6 +24,8 @@ from hoplite.errors import InvalidArgumentError
 
 # Name, dtype, shape, metadata, memory.
 Part = tuple[str, str, tuple[int, ...], bytes, Any]
+# What is said of one that lies in a snapshot: name, dtype, shape, metadata.
+PartSaid = tuple[str, str, list[int], bytes]
 
 
 class _Pickler(_pickles.Pickler):
@@ -93,7 +95,7 @@ def value_of(snapshot: _core.ChannelSnapshot) -> Any:
     return {said[0]: part_of(said, view) for said, view in lying}
 
 
-def part_of(said: _core.PartSaid, memory: Any) -> Any:
+def part_of(said: PartSaid, memory: Any) -> Any:
     """The array or tensor over these bytes; of a part that is none, the bytes."""
     name, words, shape, _ = said
     stated = _stated(said)
@@ -112,7 +114,7 @@ def part_of(said: _core.PartSaid, memory: Any) -> Any:
         ) from wrong
 
 
-def names_of(said: _core.PartSaid) -> list[str]:
+def names_of(said: PartSaid) -> list[str]:
     """All by which it is known: an array that lies at two places is one part."""
     also = _stated(said).get("also", [])
     listed = also if isinstance(also, list) else []
@@ -308,7 +310,7 @@ def _part(names: list[str], piece: _pickles.Piece, described: Description | None
     return names[0], dtype, shape, metadata, piece.memory
 
 
-def _stated(said: _core.PartSaid) -> dict[str, Any]:
+def _stated(said: PartSaid) -> dict[str, Any]:
     """What its publisher says besides; nothing, if that was no program in Python."""
     try:
         stated = json.loads(said[3]) if said[3] else {}

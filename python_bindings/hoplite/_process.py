@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import selectors
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from typing import IO, Any
 
 from hoplite import _program
@@ -18,6 +20,8 @@ START_TIMEOUT = 30.0
 # Until all is read that a process said which has ended.
 LAST_WORDS_TIMEOUT = 1.0
 STANDARD_ERROR = 2
+# That are kept while nobody reads them; then the process's own log drops some, and counts them.
+MOST_LINES = 1000
 
 
 class Process:
@@ -90,44 +94,53 @@ class Process:
 
 
 class _Voice:
-    """What a process says on standard error: kept until it is to be passed on. Ends with it. Its
-    thread sleeps while nothing is said."""
+    """What a process says on standard error: kept until it is to be passed on. Nobody waits for
+    whoever reads this process's own: then the process's lines are kept here, and at last there.
+    Its threads end with the process, and sleep while nothing is said."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
-        self._lock = threading.Lock()
-        self._kept: list[bytes] | None = []
-        self._thread = threading.Thread(target=self._listen, name="hoplite-stderr", daemon=True)
-        self._thread.start()
+        self._lines: queue.Queue[bytes | None] = queue.Queue(MOST_LINES)  # None: the last one
+        self._listener = _thread(self._listen)
+        self._speaker: threading.Thread | None = None
 
     def words(self, patience: float = LAST_WORDS_TIMEOUT) -> list[str]:
         """The lines that were kept, which are not passed on; waits so long for the last ones of a
         process that has ended."""
-        self._thread.join(patience)
-        with self._lock:
-            kept, self._kept = self._kept or [], []
+        self._listener.join(patience)
+        kept: list[bytes] = []
+        with contextlib.suppress(queue.Empty):
+            while (line := self._lines.get_nowait()) is not None:
+                kept.append(line)
         return b"".join(kept).decode(errors="replace").splitlines()
 
     def pass_on(self) -> None:
         """What was kept, and what comes."""
-        with self._lock:
-            for line in self._kept or []:
-                _say(line)
-            self._kept = None
+        if self._speaker is None:
+            self._speaker = _thread(self._speak)
 
     def finish(self) -> None:
-        """The process has ended: everything is passed on."""
-        self.pass_on()
-        self._thread.join(LAST_WORDS_TIMEOUT)
+        """The process has ended: everything is passed on, unless that takes long."""
+        if self._listener.is_alive() or not self._lines.empty():
+            self.pass_on()
+        if self._speaker is not None:
+            self._speaker.join(LAST_WORDS_TIMEOUT)
 
     def _listen(self) -> None:
         with self._pipe:
             for line in self._pipe:
-                with self._lock:
-                    if self._kept is None:
-                        _say(line)
-                    else:
-                        self._kept.append(line)
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def _speak(self) -> None:
+        while (line := self._lines.get()) is not None:
+            _say(line)
+
+
+def _thread(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, name="hoplite-stderr", daemon=True)
+    thread.start()
+    return thread
 
 
 def _say(line: bytes) -> None:

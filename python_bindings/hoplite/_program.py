@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+# Of what is started: Ctrl-C on the terminal does not reach it. Python 3.10 knows only sessions.
+OWN_GROUP: dict[str, Any] = (
+    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
+)
 
 
 def path() -> str:
@@ -43,5 +49,5 @@ def start(
         stdout=subprocess.PIPE,
         stderr=stderr,
         env=environment,
-        process_group=0,
+        **OWN_GROUP,
     )

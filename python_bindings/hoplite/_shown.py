@@ -65,12 +65,18 @@ def _object(info: _core.ObjectInfo) -> str:
     places += ["in the directory"] if info.in_directory else []
     places += [f"{waiter.node} waits: {waiter.why}" for waiter in info.waiters]
     places += [str(info.failure)] if info.failure else []
-    return f"{info.id}, {size(info.size_bytes)}: {', '.join(places) or 'nowhere'}"
+    name = f" {info.name!r}" if info.name else ""
+    return f"{info.id}{name}, {size(info.size_bytes)}: {', '.join(places) or 'nowhere'}"
 
 
 def _shard(shard: _core.ShardStatus) -> str:
     held = f"{shard.objects} objects, {size(shard.inline_bytes)} of them in the directory"
     return f"away: {shard.away}" if shard.away else held
+
+
+def _process(process: _core.ProcessStatus) -> str:
+    descriptors = f"{process.descriptors} of {process.descriptor_limit} descriptors"
+    return f"{process.version}, {size(process.resident_bytes)}, {descriptors}"
 
 
 _WORDS: dict[type, Callable[[Any], str]] = {
@@ -84,6 +90,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     _core.RegisterInfo: _register,
     _core.NodeStatus: _node,
     _core.ShardStatus: _shard,
+    _core.ProcessStatus: _process,
     _core.ClusterStatus: _cluster,
     _core.LocationChange: lambda change: f"{change.kind} {change.node}".rstrip(),
 }

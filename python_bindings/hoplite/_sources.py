@@ -1,6 +1,6 @@
 """What the sources of a reduction are, and why some can't be folded together.
 
-Asks for values only to name the leaf of an error, and only for small ones.
+Asks for values only to name the part of an error, and only for small ones.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def why_not(core: _core.Client, source: ObjectId) -> str:
 
 
 def explained(core: _core.Client, error: InvalidArgumentError) -> InvalidArgumentError:
-    """Of sources that can't be folded together: what they are, in words, and the leaf in which two
+    """Of sources that can't be folded together: what they are, in words, and the part in which two
     trees differ. Another one is as it was."""
     said = str(error)
     named = [ObjectId(one) for one in re.findall(r"\b[0-9a-f]{40}\b", said)]

@@ -10,6 +10,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -56,10 +57,15 @@ Lying LyingOf(const Part& part, const Snapshot& snapshot) {
   return {SaidOf(part), std::nullopt, 0, part.bytes.size()};
 }
 
-// Those of a list of (name, dtype, shape, metadata, memory), and the memory while C++ reads it.
+// Name, dtype, shape, metadata, memory.
+using Given = nb::typed<nb::tuple, std::string, std::string,
+                        nb::typed<nb::tuple, std::uint64_t, nb::ellipsis>, nb::bytes, nb::any>;
+using GivenParts = nb::typed<nb::list, Given>;
+
+// Those of a list, and the memory while C++ reads it.
 class HeldParts {
  public:
-  explicit HeldParts(const nb::list& parts) {
+  explicit HeldParts(const GivenParts& parts) {
     for (const nb::handle part : parts) {
       const auto said = nb::cast<nb::tuple>(part);
       parts_.push_back({
@@ -120,7 +126,7 @@ OpenChannel Open(Client& client, const std::string& name, std::uint32_t keep, bo
   return OpenChannel(WithoutGil([&] { return client.OpenChannel(name, options); }));
 }
 
-std::uint64_t Publish(OpenChannel& opened, const nb::list& parts, const nb::bytes& metadata,
+std::uint64_t Publish(OpenChannel& opened, const GivenParts& parts, const nb::bytes& metadata,
                       std::optional<std::uint64_t> version, std::optional<double> timeout) {
   const HeldParts held(parts);
   const PublishOptions options{
@@ -153,9 +159,9 @@ SnapshotStream Stream(OpenChannel& opened, std::uint64_t at_least,
   return WithoutGil([&] { return opened.channel().Stream(options); });
 }
 
-nb::list ObjectsOf(const Snapshot& snapshot) {
-  nb::list views;
-  for (const Buffer& object : snapshot.objects()) views.append(nb::cast(View(object)));
+std::vector<View> ObjectsOf(const Snapshot& snapshot) {
+  std::vector<View> views;
+  for (const Buffer& object : snapshot.objects()) views.emplace_back(object);
   return views;
 }
 
@@ -166,41 +172,42 @@ std::vector<Lying> PartsOf(const Snapshot& snapshot) {
 }
 
 // The next part and a copy of its bytes; None: that was all.
-nb::object NextOf(SnapshotStream& stream, std::optional<double> timeout) {
+std::optional<std::pair<Said, nb::bytearray>> NextOf(SnapshotStream& stream,
+                                                     std::optional<double> timeout) {
   const std::chrono::milliseconds wait = ToTimeout(timeout);
   const Part* const part = WithoutGil([&] { return stream.Next(wait); });
-  if (part == nullptr) return nb::none();
+  if (part == nullptr) return std::nullopt;
   const std::span<const std::byte> bytes = part->bytes;
-  const auto copy = nb::steal<nb::object>(
-      PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes.size())));
-  if (!copy.is_valid()) throw nb::python_error();
+  nb::bytearray copy(nullptr, bytes.size());
   char* const into = PyByteArray_AsString(copy.ptr());
   {
     const Unlocked unlocked;
     if (!bytes.empty()) std::memcpy(into, bytes.data(), bytes.size());
   }
-  return nb::make_tuple(nb::cast(SaidOf(*part)), copy);
+  return std::pair(SaidOf(*part), std::move(copy));
 }
 
 }  // namespace
 
 void BindChannel(nb::module_& module) {
   const nb::object none = nb::none();
-  nb::class_<Snapshot>(module, "ChannelSnapshot")
+  Class<Snapshot>(module, "ChannelSnapshot")
       .def_prop_ro("id", [](const Snapshot& snapshot) { return snapshot.id(); })
       .def_prop_ro("version", &Snapshot::version)
       .def_prop_ro("metadata",
                    [](const Snapshot& snapshot) { return ToBytes(snapshot.metadata()); })
       .def_prop_ro("objects", &ObjectsOf)
       .def_prop_ro("parts", &PartsOf)
-      .def("own_part",
-           [](const Snapshot& snapshot, std::size_t index) { return OwnPart(snapshot, index); });
-  nb::class_<OwnPart>(module, "OwnPart", nb::type_slots(part_slots));
+      .def(
+          "own_part",
+          [](const Snapshot& snapshot, std::size_t index) { return OwnPart(snapshot, index); },
+          nb::arg("index"));
+  Class<OwnPart>(module, "OwnPart", nb::type_slots(part_slots));
   BindAnswer<Snapshot>(module, "SnapshotLater");
-  nb::class_<SnapshotStream>(module, "SnapshotStream")
+  Class<SnapshotStream>(module, "SnapshotStream")
       .def_prop_ro("version", &SnapshotStream::version)
       .def("next", &NextOf, nb::arg("timeout") = none);
-  nb::class_<OpenChannel>(module, "Channel")
+  Class<OpenChannel>(module, "Channel")
       .def("publish", &Publish, nb::arg("parts"), nb::arg("metadata"), nb::arg("version") = none,
            nb::arg("timeout") = none)
       .def("latest", &Latest, nb::arg("timeout") = none)

@@ -7,12 +7,14 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <hoplite/client.h>
@@ -56,7 +58,7 @@ PutOptions ToOptions(const std::optional<ObjectId>& id, const nb::bytes& metadat
           .timeout = ToTimeout(timeout)};
 }
 
-ObjectId Put(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
+ObjectId Put(Client& client, const Pieces& pieces, const std::optional<ObjectId>& id,
              const nb::bytes& metadata, std::optional<double> timeout, bool owned,
              std::optional<double> grace, bool only_if_owned, const Name& dtype) {
   const HeldPieces held(pieces);
@@ -64,7 +66,7 @@ ObjectId Put(Client& client, const nb::list& pieces, const std::optional<ObjectI
   return WithoutGil([&] { return client.Put(held.spans(), options); });
 }
 
-PutLater BeginPut(Client& client, const nb::list& pieces, const std::optional<ObjectId>& id,
+PutLater BeginPut(Client& client, const Pieces& pieces, const std::optional<ObjectId>& id,
                   const nb::bytes& metadata, std::optional<double> timeout, bool owned,
                   std::optional<double> grace, bool only_if_owned, const Name& dtype) {
   auto held = std::make_unique<HeldPieces>(pieces);
@@ -129,8 +131,11 @@ std::vector<View> GetMany(Client& client, const std::vector<ObjectId>& ids,
   return views;
 }
 
+// Of its place, metadata and size.
+using RoomFor = nb::typed<nb::callable, nb::memoryview(std::size_t, nb::bytes, std::uint64_t)>;
+
 // What the caller's function gives for this object; what it raises waits in this thread's state.
-Result<std::span<std::byte>> Ask(const nb::callable& room_for, std::size_t place,
+Result<std::span<std::byte>> Ask(const RoomFor& room_for, std::size_t place,
                                  const std::string& metadata, std::uint64_t size_bytes,
                                  std::optional<HeldBuffer>& held) {
   try {
@@ -143,7 +148,7 @@ Result<std::span<std::byte>> Ask(const nb::callable& room_for, std::size_t place
   }
 }
 
-void GetInto(Client& client, const std::vector<ObjectId>& ids, const nb::callable& room_for,
+void GetInto(Client& client, const std::vector<ObjectId>& ids, const RoomFor& room_for,
              std::optional<double> timeout, bool only_if_owned) {
   std::vector<std::optional<HeldBuffer>> held(ids.size());
   const CallOptions options{.only_if_owned = only_if_owned, .timeout = ToTimeout(timeout)};
@@ -233,12 +238,14 @@ std::string Why(Client& client, const ObjectId& id, std::optional<double> timeou
 }
 
 // Of each object what is known of it, or the exception that says why nothing is.
-nb::list Infos(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
+using Known = nb::typed<nb::list, std::variant<ObjectInfo, Exception>>;
+
+Known Infos(Client& client, const std::vector<ObjectId>& ids, std::optional<double> timeout) {
   const CallOptions options{.timeout = ToTimeout(timeout)};
   const auto infos = WithoutGil([&]() -> Result<std::vector<Result<ObjectInfo>>> {
     return client.Info(std::span(ids), options);
   });
-  nb::list given;
+  Known given;
   for (const Result<ObjectInfo>& info : infos) {
     given.append(info ? nb::cast(*info) : ExceptionOf(info.error()));
   }
@@ -289,7 +296,8 @@ std::vector<ObjectId> WaitGone(Client& client, const std::vector<ObjectId>& ids,
 
 void BindClient(nb::module_& module) {
   const nb::object none = nb::none();
-  nb::class_<Client>(module, "Client")
+  const auto metadata = nb::arg("metadata").sig("b''") = nb::bytes("");
+  Class<Client>(module, "Client")
       .def_static(
           "connect",
           [](const std::string& socket, std::optional<double> timeout) {
@@ -297,15 +305,15 @@ void BindClient(nb::module_& module) {
             return WithoutGil([&] { return Client::Connect(socket, wait); });
           },
           nb::arg("socket"), nb::arg("timeout") = none)
-      .def("put", &Put, nb::arg("pieces"), nb::arg("id") = none,
-           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
-      .def("put_later", &BeginPut, nb::arg("pieces"), nb::arg("id") = none,
-           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
-      .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"),
-           nb::arg("metadata") = nb::bytes(""), nb::arg("timeout") = none, nb::arg("owned") = false,
-           nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
+      .def("put", &Put, nb::arg("pieces"), nb::arg("id") = none, metadata,
+           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("grace") = none,
+           nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
+      .def("put_later", &BeginPut, nb::arg("pieces"), nb::arg("id") = none, metadata,
+           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("grace") = none,
+           nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
+      .def("create", &Create, nb::arg("id"), nb::arg("size_bytes"), metadata,
+           nb::arg("timeout") = none, nb::arg("owned") = false, nb::arg("grace") = none,
+           nb::arg("only_if_owned") = false, nb::arg("dtype") = none)
       .def("get", &Get, nb::arg("id"), nb::arg("timeout") = none, nb::arg("only_if_owned") = false)
       .def("get_later", &BeginGet, nb::arg("id"), nb::arg("timeout") = none,
            nb::arg("only_if_owned") = false)
@@ -315,7 +323,7 @@ void BindClient(nb::module_& module) {
            nb::arg("only_if_owned") = false)
       .def("reduce", &Reduce, nb::arg("sources"), nb::arg("op"), nb::arg("dtype"),
            nb::arg("num_objects") = none, nb::arg("target") = none,
-           nb::arg("alike") = nb::bytes(""), nb::arg("fixed_order") = false,
+           nb::arg("alike").sig("b''") = nb::bytes(""), nb::arg("fixed_order") = false,
            nb::arg("everyone_reads") = false, nb::arg("timeout") = none, nb::arg("owned") = false,
            nb::arg("grace") = none, nb::arg("only_if_owned") = false, nb::arg("folded_bytes") = 0)
       .def("delete", &Delete, nb::arg("ids"), nb::arg("timeout") = none)

@@ -21,8 +21,9 @@ nb::object ClassOf(ErrorCode code) {
 
 }  // namespace
 
-nb::object ExceptionOf(const Error& error) {
-  return ClassOf(error.code)(nb::str(error.message.data(), error.message.size()));
+Exception ExceptionOf(const Error& error) {
+  const nb::str message(error.message.data(), error.message.size());
+  return nb::borrow<Exception>(ClassOf(error.code)(message));
 }
 
 ErrorCode CodeNamed(std::string_view name) {

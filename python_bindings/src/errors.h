@@ -27,8 +27,13 @@ struct Raised {
 // Teaches `module` to turn Raised into the classes of hoplite.errors.
 void RegisterErrors(nanobind::module_& module);
 
+// One of the classes of hoplite.errors.
+class Exception : public nanobind::object {
+  NB_OBJECT(Exception, nanobind::object, "hoplite.errors.HopliteError", PyExceptionInstance_Check)
+};
+
 // An exception of the class of its code.
-nanobind::object ExceptionOf(const Error& error);
+Exception ExceptionOf(const Error& error);
 // The code of that name; ValueError: there is none.
 ErrorCode CodeNamed(std::string_view name);
 

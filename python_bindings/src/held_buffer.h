@@ -32,10 +32,18 @@ class HeldBuffer {
   Py_buffer buffer_{};
 };
 
+// What has such a buffer, as signatures name it.
+class Memory : public nanobind::object {
+  NB_OBJECT(Memory, nanobind::object, "memoryview | numpy.typing.NDArray[typing.Any]",
+            PyObject_CheckBuffer)
+};
+
+using Pieces = nanobind::typed<nanobind::list, Memory>;
+
 // Those of a list, to be read.
 class HeldPieces {
  public:
-  explicit HeldPieces(const nanobind::list& pieces) {
+  explicit HeldPieces(const Pieces& pieces) {
     for (const nanobind::handle piece : pieces) {
       spans_.push_back(held_.emplace_back(piece, HeldBuffer::Access::kRead).bytes());
     }

@@ -1,10 +1,9 @@
 // Requests that nobody waits for yet, and what tells an event loop of their answers.
 #include "later.h"
 
-#include <cstdint>
-
 #include <nanobind/stl/vector.h>
 
+#include "answers.h"
 #include "arrivals.h"
 #include "bind.h"
 #include "client/interruption.h"
@@ -51,37 +50,16 @@ void Ending::Wait() const {
 }
 
 void BindLater(nb::module_& module) {
-  nb::class_<Arrivals>(module, "Arrivals")
+  Class<Arrivals>(module, "Arrivals")
       .def(nb::init<>())
       .def_prop_ro("descriptor", &Arrivals::descriptor)
       .def("take", &Arrivals::Take);
-
-  nb::class_<Future<Buffer>>(module, "GetLater")
-      .def("wait",
-           [](const Future<Buffer>& future) {
-             return View(WithoutGil([&future] { return future.Wait(); }));
-           })
-      .def("ready", &Future<Buffer>::ready)
-      .def("tell", [](const Future<Buffer>& future, const Arrivals& arrivals,
-                      std::uint64_t number) { future.OnReady(arrivals.Teller(number)); })
-      .def("cancel", &Future<Buffer>::Cancel);
-
-  nb::class_<Future<void>>(module, "DoneLater")
-      .def("wait",
-           [](const Future<void>& future) { WithoutGil([&future] { return future.Wait(); }); })
-      .def("ready", &Future<void>::ready)
-      .def("tell", [](const Future<void>& future, const Arrivals& arrivals,
-                      std::uint64_t number) { future.OnReady(arrivals.Teller(number)); })
-      .def("cancel", &Future<void>::Cancel);
-
-  nb::class_<PutLater>(module, "PutLater")
-      .def("wait", &PutLater::Wait)
-      .def("ready", &PutLater::ready)
-      .def("tell", [](const PutLater& put, const Arrivals& arrivals,
-                      std::uint64_t number) { put.OnReady(arrivals.Teller(number)); })
-      .def("cancel", &PutLater::Cancel);
-
-  nb::class_<Ending>(module, "Ending").def("wait", &Ending::Wait);
+  BindRequest<Future<Buffer>>(module, "GetLater").def("wait", [](const Future<Buffer>& future) {
+    return View(WithoutGil([&future] { return future.Wait(); }));
+  });
+  BindAnswer<void>(module, "DoneLater");
+  BindRequest<PutLater>(module, "PutLater").def("wait", &PutLater::Wait);
+  Class<Ending>(module, "Ending").def("wait", &Ending::Wait);
 }
 
 }  // namespace hoplite::python

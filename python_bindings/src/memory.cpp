@@ -123,13 +123,13 @@ void BindMemory(nb::module_& module) {
       .def("map_private", &View::MapPrivate)
       .def("__len__", [](const View& view) { return view.bytes().size(); });
 
-  nb::class_<PrivateView>(module, "PrivateView", nb::type_slots(buffer_slots<PrivateView, true>),
-                          "An object's bytes as a writable buffer: a page that is written to is "
-                          "copied for this process alone.")
+  Class<PrivateView>(module, "PrivateView", nb::type_slots(buffer_slots<PrivateView, true>),
+                     "An object's bytes as a writable buffer: a page that is written to is "
+                     "copied for this process alone.")
       .def("__len__", [](const PrivateView& view) { return view.bytes().size(); });
 
-  nb::class_<OpenDraft>(module, "Draft", nb::type_slots(buffer_slots<OpenDraft, true>),
-                        "Memory of the node's store that becomes an object: a writable buffer.")
+  Class<OpenDraft>(module, "Draft", nb::type_slots(buffer_slots<OpenDraft, true>),
+                   "Memory of the node's store that becomes an object: a writable buffer.")
       .def_prop_ro("id", &OpenDraft::id)
       .def_prop_ro("advanced", &OpenDraft::advanced)
       .def_prop_ro("state", &OpenDraft::state)

@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,7 +8,7 @@
 
 #include <hoplite/reduction.h>
 
-#include "arrivals.h"
+#include "answers.h"
 #include "base/reduce_types.h"
 #include "bind.h"
 #include "errors.h"
@@ -30,23 +29,19 @@ nb::tuple DTypeNames() {
 
 void BindReduction(nb::module_& module) {
   module.attr("DTYPES") = DTypeNames();
-  nb::class_<ReduceOutcome>(module, "ReduceOutcome")
+  Class<ReduceOutcome>(module, "ReduceOutcome")
       .def_ro("target", &ReduceOutcome::target)
       .def_ro("used", &ReduceOutcome::used)
       .def_ro("unused", &ReduceOutcome::unused);
-  nb::class_<Reduction>(module, "Reduction")
+  BindRequest<Reduction>(module, "Reduction")
       .def_prop_ro("target", &Reduction::target)
-      .def("ready", &Reduction::ready)
       .def(
           "wait",
           [](const Reduction& reduction, std::optional<double> timeout) {
             const std::chrono::milliseconds wait = ToTimeout(timeout);
             return WithoutGil([&] { return reduction.Wait(wait); });
           },
-          nb::arg("timeout") = nb::none())
-      .def("tell", [](const Reduction& reduction, const Arrivals& arrivals,
-                      std::uint64_t number) { reduction.OnReady(arrivals.Teller(number)); })
-      .def("cancel", &Reduction::Cancel);
+          nb::arg("timeout") = nb::none());
 }
 
 }  // namespace hoplite::python

@@ -51,7 +51,7 @@ Future<RegisterWrite> BeginWrite(const Register& opened, const Number& expected,
 
 void BindRegister(nb::module_& module) {
   const nb::object none = nb::none();
-  nb::class_<RegisterEntry>(module, "RegisterEntry")
+  Class<RegisterEntry>(module, "RegisterEntry")
       .def_prop_ro("number",
                    [](const RegisterEntry& entry) {
                      return Number{entry.number.incarnation, entry.number.sequence};
@@ -61,12 +61,12 @@ void BindRegister(nb::module_& module) {
                      return nb::bytes(entry.value.data(), entry.value.size());
                    })
       .def_ro("has_writer", &RegisterEntry::has_writer);
-  nb::class_<RegisterWrite>(module, "RegisterWrite")
+  Class<RegisterWrite>(module, "RegisterWrite")
       .def_ro("written", &RegisterWrite::written)
       .def_ro("entry", &RegisterWrite::entry);
   BindAnswer<RegisterEntry>(module, "RegisterLater");
   BindAnswer<RegisterWrite>(module, "RegisterWriteLater");
-  nb::class_<Register>(module, "Register")
+  Class<Register>(module, "Register")
       .def("get_later", &BeginGet, nb::arg("timeout") = none)
       .def("changed_later", &BeginChanged, nb::arg("after"), nb::arg("only_later"),
            nb::arg("timeout") = none)

@@ -3,18 +3,20 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind.h"
+
 namespace hoplite::python {
 
-inline nanobind::object SaidOf(nanobind::handle self, const char* function) {
-  return nanobind::module_::import_("hoplite._shown").attr(function)(self);
+inline nanobind::str SaidOf(nanobind::handle self, const char* function) {
+  return nanobind::str(nanobind::module_::import_("hoplite._shown").attr(function)(self));
 }
 
 // A class whose repr is that.
 template <typename T>
-class Shown : public nanobind::class_<T> {
+class Shown : public Class<T> {
  public:
   template <typename... Extra>
-  explicit Shown(const Extra&... extra) : nanobind::class_<T>(extra...) {
+  explicit Shown(nanobind::module_& module, const Extra&... extra) : Class<T>(module, extra...) {
     this->def("__repr__", [](const nanobind::handle self) { return SaidOf(self, "text"); });
   }
 };

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 
 # Else Ray leaves a token in the user's home.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+# Two programs of these tests run at a time. Ray's folder names a cluster that others would find.
+os.environ.setdefault("RAY_TMPDIR", tempfile.mkdtemp(prefix="ray-"))
 # Else Ray takes a raylet for dead that gets no processor for some seconds, and ends its processes.
 os.environ.setdefault("RAY_health_check_failure_threshold", "100")
 
@@ -26,20 +29,46 @@ import hoplite.ray  # noqa: E402 - needs Ray
 MEMORY = 100_000_000
 # Seconds for which objects outlive the process that made their Refs.
 GRACE = 4.0
+# From which size on arrays travel as objects in transparent mode.
+LIMIT = "100KiB"
 HERE = {"here": 0.001}
 THERE = {"there": 0.001}
 
 
 def two_hosts() -> Iterator[Any]:
     """The fixture of that name."""
+
+    def start(address: str) -> None:
+        ray.init(address=address, log_to_driver=False)
+        hoplite.ray.init(memory="64MiB", orphan_grace=GRACE)
+
+    yield from _hosts(start)
+
+
+def transparent_hosts() -> Iterator[Any]:
+    """The fixture of that name."""
+
+    def start(address: str) -> None:
+        hoplite.ray.init(
+            transparent=LIMIT,
+            memory="64MiB",
+            orphan_grace=GRACE,
+            address=address,
+            log_to_driver=False,
+        )
+
+    yield from _hosts(start)
+
+
+def _hosts(start: Callable[[str], None]) -> Iterator[Any]:
+    """Two, while `start` has connected this process to them."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415 - where there is Ray
 
     cluster = Cluster()
     for name in ("here", "there"):
         add_host(cluster, name)
-    ray.init(address=cluster.address, log_to_driver=False)
     try:
-        hoplite.ray.init(memory="64MiB", orphan_grace=GRACE)
+        start(cluster.address)
         yield cluster
     finally:
         ray.shutdown()
@@ -97,6 +126,12 @@ def status() -> Any:
 def objects() -> set[str]:
     """All that the directory knows: what lies anywhere, and what is owned or waited for."""
     return {one["id"] for one in status()["objects"]}
+
+
+def whole_objects() -> set[hoplite.ObjectId]:
+    """Those that have bytes."""
+    known = hoplite.ray.client().status(timeout=20.0).objects
+    return {one.id for one in known if one.size_bytes > 0}
 
 
 def used_bytes() -> int:

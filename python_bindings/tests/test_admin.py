@@ -101,8 +101,26 @@ def test_status_names_the_nodes(admin: Any, node: hoplite.Client) -> None:
     status = admin.Status(messages.StatusRequest(), timeout=PATIENCE)
     (only,) = status.nodes
     assert (only.name, only.alive, only.memory_bytes) == ("n1", True, 16 << 20)
+    for process in only.process, status.shard.process:
+        assert process.version == hoplite.__version__
+        assert 0 < process.descriptors <= process.descriptor_limit
+        assert min(process.resident_bytes, process.processor_us) > 0
+    (known,) = node.status().nodes
+    assert known.process.version == hoplite.__version__
+    assert known.process.processor_time > 0
     assert status.shard.object_count == len(status.objects) > 0
     assert (status.shard.index, status.shard.shard_count) == (0, 1)
+
+
+def test_an_object_has_the_name_that_it_was_put_as(admin: Any, node: hoplite.Client) -> None:
+    named = node.put(b"bytes", id=hoplite.ObjectId.from_name("layer 0"))
+    nameless = node.put(b"bytes")
+    objects = admin.Info(
+        messages.InfoRequest(object_ids=[bytes(named), bytes(nameless)]), timeout=PATIENCE
+    ).objects
+    assert [one.name for one in objects] == ["layer 0", ""]
+    assert (node.info(named).name, node.info(nameless).name) == ("layer 0", "")
+    assert "'layer 0'" in repr(node.info(named))
 
 
 def test_info_of_many_is_in_their_order(admin: Any, node: hoplite.Client) -> None:

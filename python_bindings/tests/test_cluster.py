@@ -117,6 +117,45 @@ def test_what_a_process_says_later_is_passed_on() -> None:
     assert "n0: serves at" in done.stderr and "directory shard 0 is joined" in done.stderr
 
 
+UNREAD = """
+import os, socket, hoplite
+cluster = hoplite.LocalCluster(nodes=2, memory="16MiB")
+os.set_blocking(2, False)
+try:
+    while True:
+        os.write(2, bytes(4096))
+except BlockingIOError:
+    os.set_blocking(2, True)
+for _ in range(3000):
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.connect(cluster.socket(0))
+        stranger.sendall(b"no request")
+cluster.kill(1)
+cluster.restart(1)
+with cluster.connect(1) as client:
+    print(client.get(client.put("still there"), timeout=20))
+cluster.close()
+print("closed", flush=True)
+"""
+
+
+def test_nobody_waits_for_whoever_reads_what_processes_say() -> None:
+    """Its standard error is a pipe that is full: a cluster starts, goes on, and ends."""
+    with subprocess.Popen(
+        [sys.executable, "-c", UNREAD],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOPLITE_LOG": "debug"},
+    ) as owner:
+        try:
+            assert owner.wait(60) == 0
+            assert owner.stdout is not None
+            assert owner.stdout.read() == "still there\nclosed\n"
+        finally:
+            owner.kill()
+
+
 def test_only_nodes_that_there_are(cluster: LocalCluster) -> None:
     assert len(cluster) == 2
     for index in (-1, 2):
@@ -164,7 +203,9 @@ def test_library_package_and_wheel_are_of_one_version() -> None:
     declared = re.search(r"project\(hoplite VERSION ([\d.]+)", lists)
     wheel = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
     assert declared is not None
-    assert hoplite.__version__ == declared[1] == wheel
+    cited = re.search(r"^version: (\S+)$", (root / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited is not None
+    assert hoplite.__version__ == declared[1] == wheel == cited[1]
 
 
 def test_a_put_right_after_the_start_waits_for_memory() -> None:

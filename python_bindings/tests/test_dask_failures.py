@@ -15,7 +15,18 @@ import dask_cluster
 import hoplite
 import numpy as np
 import pytest
-from dask_cluster import SECONDS, addresses, ids, made, objects, pids, used, wait_until
+from dask_cluster import (
+    MEMORY,
+    SECONDS,
+    addresses,
+    ids,
+    made,
+    objects,
+    pids,
+    used,
+    wait_until,
+    workers,
+)
 
 distributed = dask_cluster.distributed
 from distributed.utils import DequeHandler  # noqa: E402 - where there is Dask
@@ -177,6 +188,20 @@ def test_more_than_a_store_holds_goes_by_tcp(client: Any) -> None:
             assert found == [1 << 20] * 10
         del keys
         gc.collect()
+
+
+def test_a_disk_takes_what_a_store_does_not_hold(tmp_path: Path) -> None:
+    with workers(2) as client:
+        hoplite.dask.init(client, MEMORY, spill=tmp_path, spill_limit="1GiB")
+        first, second = addresses(client)
+        keys = client.map(np.ones, [1 << 20] * 24, workers=[first], pure=False)  # 8 MiB each
+        found = client.gather(client.map(total, keys, workers=[second], pure=False))
+        assert found == [1 << 20] * 24
+        with hoplite.connect(dask_cluster.socket(client)) as node:
+            wait_until(
+                lambda: node.status(timeout=SECONDS).nodes[0].disk_used_bytes > 0,
+                "the disk has taken something",
+            )
 
 
 def test_a_node_that_dies_is_started_again(client: Any) -> None:

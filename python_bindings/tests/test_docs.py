@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib.util
 import re
@@ -13,7 +12,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
-from hoplite import _asking, _client, _core
+from hoplite import _asking, _client
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,20 +37,3 @@ def test_the_examples_of_docstrings_run(
     known = {"client": here, "hoplite": hoplite, "np": np}
     failed, tried = doctest.testmod(module, extraglobs=known)
     assert (failed, tried) == (0, examples)
-
-
-def test_the_stub_says_what_the_extension_says() -> None:
-    """The site is made of the stub (docs/site/stub.py), ``help`` of the extension."""
-    stub = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
-    classes = [one for one in stub.body if isinstance(one, ast.ClassDef)]
-    (object_id,) = (one for one in classes if one.name == "ObjectId")
-    functions = {one.name: one for one in object_id.body if isinstance(one, ast.FunctionDef)}
-    assert _said(object_id) == hoplite.ObjectId.__doc__
-    for name in ("__init__", "random", "from_name", "from_bytes"):
-        _signature, _, text = getattr(hoplite.ObjectId, name).__doc__.partition("\n\n")
-        assert text
-        assert _said(functions[name]).startswith(text)
-
-
-def _said(node: ast.ClassDef | ast.FunctionDef) -> str:
-    return " ".join((ast.get_docstring(node) or "").split())

@@ -275,6 +275,19 @@ def test_a_node_that_can_not_start_says_why(two_hosts: Any) -> None:
     assert "'nonsense' is no size" in reason and ".log" in reason and len(lines) == 2
 
 
+def test_more_than_the_memory_lies_on_a_disk(two_hosts: Any, tmp_path: Path) -> None:
+    program = f"""
+    import numpy as np
+    hoplite.ray.init(memory="64MiB", spill="{tmp_path}", spill_limit="1GiB")
+    refs = [hoplite.ray.put(np.full(2 << 20, float(i))) for i in range(12)]  # 16 MiB each
+    for i, ref in enumerate(refs):
+        assert hoplite.ray.get(ref).sum() == i * (2 << 20), i
+    print(json.dumps("all"), flush=True)
+    """
+    status, lines = drive(program, address=two_hosts.address)
+    assert status == 0 and lines == ['"all"']
+
+
 ENDS = [
     ("", 0),
     (

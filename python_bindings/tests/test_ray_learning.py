@@ -1,4 +1,4 @@
-"""A3C and IMPALA learn by both transports, and bear workers and nodes that die."""
+"""A3C, IMPALA and IMPACT learn by both transports, and bear workers and nodes that die."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CARTPOLE = frame.ENVIRONMENT
 
 @pytest.mark.usefixtures("two_hosts")
 @pytest.mark.parametrize("transport", ["ray", "hoplite"])
-@pytest.mark.parametrize("program", ["a3c", "impala"])
+@pytest.mark.parametrize("program", ["a3c", "impala", "impact"])
 def test_it_learns(program: str, transport: str, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--policy=1MiB", "--workers=4", "--updates=60"]
     importlib.import_module(program).main([f"--transport={transport}", *sizes])

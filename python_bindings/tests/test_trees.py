@@ -1,4 +1,4 @@
-"""Dicts and lists of arrays are reduced leaf by leaf, or the leaf is named that does not fit."""
+"""Dicts and lists of arrays are reduced array by array, or the part is named that does not fit."""
 
 from __future__ import annotations
 

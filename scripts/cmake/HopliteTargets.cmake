@@ -37,8 +37,9 @@ add_custom_target(all_tests)
 add_custom_target(tsan_tests)
 
 # hoplite_test(NAME SOURCES a.cpp... LINKS ... [LABELS unit tsan ...] [TIMEOUT seconds] [OPTIMIZED] [ALSO_UNSANITIZED])
-# A GoogleTest program whose cases ctest runs one by one. Labels: unit, conformance, sim, integration,
-# root (needs root), slow (left out of builds with sanitizers), tsan (also run under TSan).
+# A GoogleTest program whose cases ctest runs one by one, or those of units in shards. Labels: unit,
+# conformance, sim, integration, root (needs root), slow (left out of builds with sanitizers), tsan (also
+# run under TSan).
 # What a test does is told once: its own sources are not optimized, which takes half the time to
 # compile. Those that count or search much are OPTIMIZED; they take a core for themselves, beside which
 # others wait (scripts/test.sh runs more tests than there are cores). With HOPLITE_SANITIZED_ELSEWHERE a
@@ -70,4 +71,7 @@ function(hoplite_test name)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${weight})
+  if(NOT ARG_OPTIMIZED AND ("unit" IN_LIST ARG_LABELS OR "conformance" IN_LIST ARG_LABELS))
+    hoplite_shards(${name} LABELS "${ARG_LABELS}" TIMEOUT 300)
+  endif()
 endfunction()

@@ -56,7 +56,7 @@ void World::LeaveDrained(std::size_t host) {
   Member& member = *hosts_[host].member;
   last_end_ = time_.Now();
   Tell("{} leaves", member.name());
-  report_.resumed += member.assembly().counters.fetches_resumed;
+  CountWork(member);
   calls_.Abandon(member);
   owning_.Abandon(member);
   member.Stop();

@@ -52,8 +52,13 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
     transport_ = transport.get();
     return WithPlanted(around.options.fault, std::move(transport));
   };
-  assembly_ =
-      std::make_unique<node::Assembly>(config, std::move(settings), world, std::move(segment));
+  if (around.options.disk_bytes > 0) {
+    config.spill_limit_bytes = around.options.disk_bytes;
+    settings.spill_from = 1;
+    disk_ = std::make_shared<SimDisk>(time_, around.options.disk, around.options.seed ^ number);
+  }
+  assembly_ = std::make_unique<node::Assembly>(config, std::move(settings), world,
+                                               std::move(segment), disk_);
   loops_ = assembly_->runtime.all_loops();
 }
 

@@ -32,6 +32,11 @@ class Member {
   // `number` tells processes apart, also those of one host.
   Member(const Surroundings& around, std::uint32_t index, net::HostId host, std::uint64_t number,
          std::shared_ptr<store::SharedSegment> segment);
+  ~Member() {
+    if (disk_) disk_->Close();
+  }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
   Result<void> Start();
 
   // Runs what is ready on its loops, starting with a given one; false if nothing was.
@@ -57,6 +62,7 @@ class Member {
   net::HostId host() const { return host_; }
   const std::string& name() const { return assembly_->settings.name; }
   node::Assembly& assembly() { return *assembly_; }
+  SimDisk* disk() { return disk_.get(); }  // null: it has none
   directory::SimDirectory::Access& access() { return *access_; }
 
  private:
@@ -65,6 +71,7 @@ class Member {
   const net::HostId host_;
   const bool spins_;  // a planted fault: whoever waits for memory asks again at once
   const std::shared_ptr<directory::SimDirectory::Access> access_;
+  std::shared_ptr<SimDisk> disk_;
   net::SimTransport* transport_ = nullptr;  // owned by the assembly
   std::unique_ptr<node::Assembly> assembly_;
   std::vector<asio::io_context*> loops_;

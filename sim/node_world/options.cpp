@@ -110,6 +110,19 @@ void CutPair(Options& options, sim::Random& random) {
       std::max(options.memory_bytes, 2 * things * 16_KiB * options.most_blocks + 64_KiB);
 }
 
+// Stores that fill, and disks that are slow, small, fail, or are silent for a while.
+void GiveDisks(Options& options, sim::Random& random) {
+  FillStores(options, random);
+  const bool small = random.Below(4) == 0;
+  options.disk_bytes = 16_KiB * options.most_blocks * (small ? 4 : 64);
+  options.disk.bytes_per_second = 1'000'000 * (1 + random.Below(60));
+  if (random.Below(4) == 0) options.disk.room_bytes = options.disk_bytes / 2;
+  if (random.Below(2) == 0)
+    options.disk.fail_percent = static_cast<std::uint32_t>(random.Below(20));
+  if (random.Below(2) == 0)
+    options.disk.silent_percent = static_cast<std::uint32_t>(random.Below(9));
+}
+
 }  // namespace
 
 Options Draw(std::uint64_t seed) {
@@ -174,6 +187,9 @@ Options Draw(std::uint64_t seed) {
     options.state_files = true;
     options.restarts = 2;
   }
+  sim::Random disks(seed * 32452843);
+  const bool roomy = options.cut_pair || options.newcomers > 0 || options.crowd > 0;
+  if (!roomy && disks.Below(3) == 0) GiveDisks(options, disks);
   return options;
 }
 

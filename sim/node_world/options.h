@@ -12,6 +12,7 @@
 #include "directory/session_outbox.h"
 #include "node/memory/rooms.h"
 #include "sim/node_world/planted_fault.h"
+#include "sim/node_world/sim_disk.h"
 #include "sim/seams/sim_network.h"
 
 namespace hoplite::node_world {
@@ -60,6 +61,10 @@ struct Options {
   // Objects of two blocks live in the directory, too, and shards take their links for full: one reader
   // gets the bytes, and hands them on to the others (R83).
   bool full_links = false;
+  // Each node has a disk of so many bytes, to which what was put goes when memory is wanted (R120); 0:
+  // none has.
+  std::uint64_t disk_bytes = 0;
+  DiskOptions disk;
   // The pace of the sessions with the shards: a small one makes the inventory of few objects long.
   directory::Pace pace;
 

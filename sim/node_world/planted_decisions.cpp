@@ -26,8 +26,8 @@ struct KeepsStoppedReaders final : FlightState {
 
 struct KeepsItsPlace final : FlightState {
   using FlightState::FlightState;
-  bool LendsPlace(std::uint64_t received_bytes, Time now) override {
-    FlightState::LendsPlace(received_bytes, now);
+  bool LendsTurn(std::uint64_t received_bytes, Time now) override {
+    FlightState::LendsTurn(received_bytes, now);
     return false;
   }
 };

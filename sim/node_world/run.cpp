@@ -20,6 +20,7 @@ void Tally::Add(std::uint64_t seed, const Report& report) {
   forests += report.forests;
   windows += report.windows;
   resumed += report.resumed;
+  spilled += report.spilled;
   full += report.waits > 0 ? 1 : 0;
   digest.Add(report.digest);
   most_turns = std::max(most_turns, report.most_turns);
@@ -36,16 +37,19 @@ std::string_view Legend() {
          "forests    objects whose groups of stripes were sent along trees of their own\n"
          "windows    parts of memory through which objects larger than the store are read\n"
          "resumed    went on from another source where the first had stopped\n"
+         "spilled    written to a node's disk, since memory was wanted\n"
          "full       a call waited for memory at some node\n";
 }
 
 std::string Tally::ToString() const {
   std::string text = fmt::format(
       "{} histories, {} steps: {} calls, {} done, {} of them reductions ({} by rings), {} forests, "
-      "{} reads through windows; {} fetches resumed; {} with full stores, at most {} turns of a "
+      "{} reads through windows; {} fetches resumed; {} with full stores, {} objects spilled, at "
+      "most {} turns of a "
       "node "
       "within a second",
-      histories, steps, calls, succeeded, sums, rings, forests, windows, resumed, full, most_turns);
+      histories, steps, calls, succeeded, sums, rings, forests, windows, resumed, full, spilled,
+      most_turns);
   if (broken_seed) {
     text += fmt::format("\nBROKEN: {}\nreplay: {}", violation, ReplayCommand(*broken_seed));
   }

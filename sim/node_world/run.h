@@ -29,6 +29,7 @@ struct Tally {
   std::uint64_t forests = 0;
   std::uint64_t windows = 0;
   std::uint64_t resumed = 0;
+  std::uint64_t spilled = 0;
   std::uint64_t full = 0;        // histories in which a node had no room for a while
   std::uint64_t most_turns = 0;  // of one node within a second
   Digest digest;                 // of the histories' own

@@ -197,6 +197,9 @@ void World::EndFaults() {
     if (host.member) host.member->Thaw();
   }
   for (const std::size_t host : std::exchange(returning_, {})) Join(host);
+  for (const Host& host : hosts_) {
+    if (host.member && host.member->disk() != nullptr) host.member->disk()->EndFaults();
+  }
   for (std::size_t shard = 0; shard < directory_->shard_count(); ++shard) {
     directory_->Return(shard);
   }
@@ -263,7 +266,7 @@ void World::LeaveInOrder() {
   leaves_ = true;
   for (Host& host : hosts_) {
     if (!host.member) continue;
-    report_.resumed += host.member->assembly().counters.fetches_resumed;
+    CountWork(*host.member);
     host.member->Stop();
     leaving_.push_back(std::move(host.member));
   }
@@ -332,12 +335,19 @@ void World::Join(std::size_t host, bool foreign) {
   if (const auto started = hosts_[host].member->Start(); !started) Broken(started.error().message);
 }
 
+// Of a process that ends.
+void World::CountWork(Member& member) {
+  const node::Assembly& assembly = member.assembly();
+  report_.resumed += assembly.counters.fetches_resumed;
+  if (assembly.spiller) report_.spilled += assembly.spiller->counts().written_objects;
+}
+
 void World::Crash(std::size_t host) {
   Member& member = *hosts_[host].member;
   const net::Death death = random_.Below(2) == 0 ? net::Death::kKilled : net::Death::kPowerOff;
   last_end_ = time_.Now();
   Tell("{} {}", member.name(), death == net::Death::kKilled ? "is killed" : "loses its power");
-  report_.resumed += member.assembly().counters.fetches_resumed;
+  CountWork(member);
   calls_.Abandon(member);
   owning_.Abandon(member);
   member.Die(death);

@@ -49,6 +49,7 @@ struct Report {
   std::uint64_t resumed = 0;     // fetches that went on where another source had stopped
   std::uint64_t most_turns = 0;  // of one node within a second
   std::uint64_t owned = 0;       // objects that a client owned
+  std::uint64_t spilled = 0;     // objects that were written to a disk
   std::uint64_t waits = 0;       // looks at which a call waited for memory at some node
 };
 
@@ -122,6 +123,7 @@ class World {
   bool RunUntil(Time end, const std::function<bool()>& so);
   void RunReady();
   void Join(std::size_t host, bool foreign = false);
+  void CountWork(Member& member);
   void Crash(std::size_t host);
   void DestroyLeft();
   void AfterStep();

@@ -291,7 +291,8 @@ bool World::Fits(Member& member, const ObjectId& object) const {
   const auto known = directory_->state(ShardOf(object)).Find(object);
   if (!known) return true;
   const store::ObjectStore& store = member.assembly().store;
-  if (store.Find(object)) return true;
+  const store::CopyPtr here = store.Find(object);
+  if (here && !here->on_disk()) return true;
   const std::uint64_t used = member.assembly().memory.used_bytes();
   return used + known->size_bytes <= store.usage().capacity_bytes / 2 &&
          LargestGap(store) >= known->size_bytes;
@@ -412,6 +413,10 @@ std::string World::Left() const {
       return fmt::format("{} bytes of {} copies are left at {}{}", usage.used_bytes, usage.copies,
                          host.member->name(),
                          listed.empty() ? "" : ": " + listed.front()->object().ToShortString());
+    }
+    if (assembly.spiller && assembly.spiller->used_bytes() > 0) {
+      return fmt::format("{} bytes are left on the disk of {}", assembly.spiller->used_bytes(),
+                         host.member->name());
     }
     if (!assembly.table.entries().empty()) {
       return fmt::format("{} still does something about {}", host.member->name(),

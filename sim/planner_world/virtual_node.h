@@ -219,7 +219,7 @@ class VirtualNode {
   Version got_version_;
   Version wanted_;  // newest version that it said Want for
   std::optional<Time> tombstone_;
-  Version deletion_;  // of the deletion mark
+  Version deletion_;  // of the tombstone
   std::uint64_t highest_incarnation_ = 0;
   std::string complaint_;
 };

@@ -48,7 +48,7 @@ Task<Result<void>> SimStream::Send(std::span<const std::byte> head, Payload payl
   const auto self = shared_from_this();
   const std::span<const std::byte> both[] = {head, payload.bytes};
   for (std::span<const std::byte> rest : both) {
-    const bool own = rest.data() == head.data();
+    const bool own = rest.data() == head.data() || payload.passing;
     while (!rest.empty()) {
       if (closed_) co_return std::unexpected(Closed());
       if (out_->refused) co_return std::unexpected(Ended());

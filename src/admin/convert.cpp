@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/shown_text.h"
 #include "base/try.h"
 #include "protocol/elements.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::admin {
 namespace {
@@ -30,6 +32,15 @@ grpc::StatusCode CodeOf(ErrorCode code) {
 
 std::unexpected<Error> Invalid(std::string why) {
   return std::unexpected(Error(ErrorCode::kInvalidArgument, std::move(why)));
+}
+
+void FillProcess(const ProcessUse& process, v1::Process& message) {
+  message.set_version(process.version);
+  message.set_resident_bytes(process.resident_bytes);
+  message.set_descriptors(process.descriptors);
+  message.set_descriptor_limit(process.descriptor_limit);
+  const auto used = std::chrono::floor<std::chrono::microseconds>(process.processor_time);
+  message.set_processor_us(static_cast<std::uint64_t>(used.count()));
 }
 
 }  // namespace
@@ -60,6 +71,7 @@ v1::Object ToProto(const Known& known) {
   message.set_object_id(std::string(view.object.view()));
   message.set_state(ToProto(known.presence));
   message.set_size_bytes(view.size_bytes);
+  message.set_name(ShownText(protocol::NameIn(view.metadata, view.object)));
   // A failed object has its error there.
   if (!known.why) {
     message.set_metadata(std::string(protocol::UsersPart(view.metadata)));
@@ -101,11 +113,14 @@ v1::Node ToProto(const protocol::NodeView& view) {
   message.set_memory_bytes(view.usage.memory_bytes);
   message.set_used_bytes(view.usage.used_bytes);
   message.set_corrupt_blocks(view.usage.corrupt_blocks);
+  message.set_disk_bytes(view.usage.disk_bytes);
+  message.set_disk_used_bytes(view.usage.disk_used_bytes);
   message.set_link_bytes_per_second(view.bytes_per_second);
   const auto round_trip = std::chrono::ceil<std::chrono::microseconds>(view.round_trip);
   message.set_round_trip_us(static_cast<std::uint64_t>(round_trip.count()));
   const auto rate_age = std::chrono::ceil<std::chrono::microseconds>(view.rate_age);
   message.set_rate_age_us(static_cast<std::uint64_t>(rate_age.count()));
+  FillProcess(view.usage.process, *message.mutable_process());
   return message;
 }
 
@@ -117,6 +132,7 @@ v1::Shard ToProto(const protocol::ShardView& view) {
   message.set_most_queued_bytes(view.queues.most_bytes);
   message.set_most_queued_node(view.queues.most_node);
   message.set_queue_limit_bytes(view.queues.limit_bytes);
+  FillProcess(view.process, *message.mutable_process());
   return message;
 }
 

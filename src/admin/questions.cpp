@@ -27,7 +27,7 @@ Known Look(const directory::DirectoryService& shard, const ObjectId& object) {
   return Judge(shard, std::move(view));
 }
 
-// What a turn of the shard's loop may look at.
+// What a step of the shard's loop may look at.
 std::size_t PartsOf(const Known& known) {
   const protocol::ObjectView& view = known.view;
   return 4 + view.holders.size() + view.transfers.size() + view.waiters.size();

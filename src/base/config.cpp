@@ -67,6 +67,18 @@ Result<void> CheckOwnPlace(const std::string& listen, const std::vector<std::str
       Bad("shards: none of them has the port of listen, " + std::to_string(port)));
 }
 
+// A disk has no size of its own that would do: others use it, too.
+Result<void> CheckSpill(const std::string& folder, std::uint64_t limit_bytes) {
+  if (folder.empty() && limit_bytes > 0) {
+    return std::unexpected(Bad("spill_limit_bytes: there is no spill_folder to limit"));
+  }
+  if (!folder.empty() && limit_bytes < 1_MiB) {
+    return std::unexpected(
+        Bad("spill_limit_bytes: must be given with spill_folder, and be at least 1 MiB"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> SecurityConfig::Validate() const {
@@ -117,7 +129,7 @@ Result<void> NodeConfig::Validate() const {
     return std::unexpected(Bad("requests_per_client and pins_per_client must be above zero"));
   }
   if (max_owned == 0) return std::unexpected(Bad("max_owned: must be above zero"));
-  return {};
+  return CheckSpill(spill_folder, spill_limit_bytes);
 }
 
 Result<void> DirectoryConfig::Validate() const {

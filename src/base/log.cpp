@@ -13,7 +13,10 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <hoplite/log.h>
+
 #include "base/log_output.h"
+#include "base/log_relay.h"
 #include "base/mutex.h"
 
 namespace hoplite::log {
@@ -66,7 +69,7 @@ spdlog::sink_ptr Sink() {
   return std::make_shared<spdlog::sinks::null_sink_mt>();
 }
 
-spdlog::logger& Logger() {
+spdlog::logger& Spdlog() {
   static const auto logger = [] {
     auto made = std::make_shared<spdlog::logger>("hoplite", Sink());
     made->set_level(ToSpdlog(FromEnvironment()));
@@ -76,9 +79,15 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
+// To the program's own logger, if it has one.
+LogRelay& Relay() {
+  static LogRelay relay;
+  return relay;
+}
+
 }  // namespace
 
-void SetLevel(Level level) { Logger().set_level(ToSpdlog(level)); }
+void SetLevel(Level level) { Spdlog().set_level(ToSpdlog(level)); }
 
 bool SetLevel(std::string_view name) {
   const std::optional<Level> level = Named(name);
@@ -86,10 +95,28 @@ bool SetLevel(std::string_view name) {
   return level.has_value();
 }
 
-void SetPrefix(std::string prefix) { Logger().set_pattern("%H:%M:%S.%f %L " + prefix + " %v"); }
+void SetPrefix(std::string prefix) { Spdlog().set_pattern("%H:%M:%S.%f %L " + prefix + " %v"); }
 
-bool Enabled(Level level) { return Logger().should_log(ToSpdlog(level)); }
+bool Enabled(Level level) { return Spdlog().should_log(ToSpdlog(level)); }
 
-void Write(Level level, std::string_view text) { Logger().log(ToSpdlog(level), "{}", text); }
+void Write(Level level, std::string_view text) {
+  if (Relay().Push(static_cast<LogLevel>(level), text)) return;
+  Spdlog().log(ToSpdlog(level), "{}", text);
+}
 
 }  // namespace hoplite::log
+
+namespace hoplite {
+
+std::string_view Name(LogLevel level) {
+  constexpr std::array<std::string_view, 5> kNames{"trace", "debug", "info", "warn", "error"};
+  const auto place = static_cast<std::size_t>(level);
+  return place < kNames.size() ? kNames[place] : "unknown";
+}
+
+void SetLogger(Logger logger, LogLevel least) {
+  log::SetLevel(logger ? static_cast<log::Level>(least) : log::FromEnvironment());
+  log::Relay().Set(std::move(logger));
+}
+
+}  // namespace hoplite

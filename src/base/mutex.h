@@ -9,6 +9,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include <pthread.h>
+
 #include "base/time.h"
 
 #ifdef __clang__
@@ -64,7 +66,8 @@ class HOPLITE_THREAD_SAFETY(scoped_lockable) LockOf {
 using MutexLock = LockOf<Mutex>;
 using TimedMutexLock = LockOf<TimedMutex>;
 
-// std::condition_variable. Waits may end for no reason: look, and wait again.
+// std::condition_variable. Waits may end for no reason: look, and wait again. A wait without a deadline
+// asks pthread: of the standard library's own, GCC 12 links a version that older systems don't have.
 class Condition {
  public:
   void NotifyOne() { changed_.notify_one(); }
@@ -75,7 +78,7 @@ class Condition {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     bool in_time = true;
     if (deadline == kNever) {
-      changed_.wait(lock);
+      ::pthread_cond_wait(changed_.native_handle(), mutex.mutex_.native_handle());
     } else {
       in_time = changed_.wait_until(lock, deadline) == std::cv_status::no_timeout;
     }

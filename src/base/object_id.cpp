@@ -7,6 +7,7 @@
 #include <hoplite/object_id.h>
 
 #include "base/check.h"
+#include "base/object_names.h"
 
 namespace hoplite {
 namespace {
@@ -34,11 +35,17 @@ ObjectId ObjectId::Random() {
 }
 
 ObjectId ObjectId::FromName(std::string_view name) {
+  const ObjectId id = IdOfName(name);
+  RememberName(id, name);
+  return id;
+}
+
+ObjectId IdOfName(std::string_view name) {
   const XXH128_hash_t wide = XXH3_128bits(name.data(), name.size());
   const XXH64_hash_t tail = XXH3_64bits_withSeed(name.data(), name.size(), 20);
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, wide);
-  std::array<std::uint8_t, kBytes> bytes;
+  std::array<std::uint8_t, ObjectId::kBytes> bytes;
   std::memcpy(bytes.data(), canonical.digest, 16);
   for (int i = 0; i < 4; ++i) bytes[16 + i] = static_cast<std::uint8_t>(tail >> (24 - 8 * i));
   return ObjectId(bytes);

@@ -1,11 +1,9 @@
 // OwnProcess: remembers which process made a thing. A forked child has a copy of the thing, without
 // its threads and with its locks as they were at the fork. Code that asks here before it takes a
-// lock never hangs in the child.
+// lock never hangs in the child. Asked on every call, so it asks no kernel.
 #pragma once
 
 #include <string>
-
-#include <unistd.h>
 
 #include <hoplite/result.h>
 
@@ -13,14 +11,19 @@ namespace hoplite {
 
 class OwnProcess {
  public:
-  bool here() const { return ::getpid() == process_; }
+  OwnProcess() : forks_(Forks()) {}
+
+  bool here() const { return Forks() == forks_; }
   static Error NotHere(const std::string& what) {
     return {ErrorCode::kUnavailable,
             what + " belongs to the process that this one was forked from"};
   }
 
  private:
-  pid_t process_ = ::getpid();
+  // That lie between the first process and this one.
+  static unsigned Forks();
+
+  const unsigned forks_;
 };
 
 }  // namespace hoplite

@@ -52,6 +52,8 @@ std::string_view Name(Decided what) {
       return "session";
     case Decided::kSlot:
       return "slot";
+    case Decided::kNamed:
+      return "named";
     case Decided::kGrants:
       return "grants";
     case Decided::kMoves:

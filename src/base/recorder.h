@@ -36,6 +36,7 @@ enum class Decided : std::uint8_t {
   kReset = 11,    // a slot of a reduction started again here
   kSession = 12,  // with a shard: began or ended
   kSlot = 13,     // of a reduction, which this node takes
+  kNamed = 14,    // what a client puts here has that name
   // Of a shard; the text names the node, and whom it is served by, or says how.
   kGrants = 20,
   kMoves = 21,

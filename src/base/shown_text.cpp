@@ -38,4 +38,16 @@ std::string ShownText(std::string_view text) {
   return shown;
 }
 
+std::string ShownName(std::string_view name) {
+  std::string line = "name:" + OneLine(name);
+  // A space would end the word, and what follows would look like the command's own.
+  if (line.find_first_of(" \"") == std::string::npos) return line;
+  std::string quoted = "\"";
+  for (const char c : line) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace hoplite

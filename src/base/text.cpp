@@ -222,6 +222,18 @@ std::string PrintableText(std::string_view text) {
   return printable;
 }
 
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char byte : PrintableText(text)) {
+    if (byte == '\n' || byte == '\t') {
+      line += byte == '\n' ? "\\n" : "\\t";
+    } else {
+      line += byte;
+    }
+  }
+  return line;
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     if (!IsCharacter(TakeCharacter(text))) return false;

@@ -38,6 +38,8 @@ bool IsPlainText(std::string_view text);
 // The text for a terminal: its lines and tabs as they are, what else IsPlainText refuses as \u{202e},
 // bytes that are no UTF-8 as \xff.
 std::string PrintableText(std::string_view text);
+// The same in one line: line breaks and tabs as \n and \t, too.
+std::string OneLine(std::string_view text);
 // Well-formed UTF-8: what may go through a protobuf string.
 bool IsUtf8(std::string_view text);
 // As many whole characters of such a text as fit into so many bytes.

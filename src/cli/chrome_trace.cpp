@@ -6,14 +6,17 @@
 
 #include <fmt/format.h>
 
+#include "base/shown_text.h"
+#include "cli/id_names.h"
+
 namespace hoplite::cli {
 namespace {
 
 // The events of one member.
 class MemberEvents {
  public:
-  MemberEvents(int process, const std::string& name, Json& events)
-      : process_(process), events_(events) {
+  MemberEvents(int process, const std::string& name, const IdNames& names, Json& events)
+      : process_(process), names_(names), events_(events) {
     Describe("process_name", 0, name);
     Describe("thread_name", 0, "sessions");
   }
@@ -48,7 +51,7 @@ class MemberEvents {
   int ThreadOf(const ObjectId& object) {
     if (object == ObjectId()) return 0;
     const auto [known, first] = threads_.try_emplace(object, static_cast<int>(threads_.size()) + 1);
-    if (first) Describe("thread_name", known->second, object.ToHex());
+    if (first) Describe("thread_name", known->second, names_.Of(object));
     return known->second;
   }
 
@@ -63,20 +66,34 @@ class MemberEvents {
   }
 
   const int process_;
+  const IdNames& names_;
   Json& events_;
   std::map<ObjectId, int> threads_;
   std::map<std::pair<int, Decided>, std::uint64_t> begun_;
 };
 
+// Who put an object says its name, for all.
+IdNames NamesIn(const std::vector<MemberTrace>& members) {
+  IdNames names;
+  for (const MemberTrace& member : members) {
+    if (!member.decisions) continue;
+    for (const wire::TraceEntry& entry : *member.decisions) {
+      if (entry.what == Decided::kNamed) names.Add(entry.object, ShownName(entry.text));
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Json ToChromeTrace(const std::vector<MemberTrace>& members, const std::optional<ObjectId>& only) {
   Json events = Json::array();
+  const IdNames names = NamesIn(members);
   int process = 0;
   for (const MemberTrace& member : members) {
     ++process;
     if (!member.decisions) continue;
-    MemberEvents of_member(process, member.name, events);
+    MemberEvents of_member(process, member.name, names, events);
     for (const wire::TraceEntry& entry : *member.decisions) {
       const bool wanted = !only || entry.object == *only || entry.object == ObjectId();
       if (wanted) of_member.Add(entry);

@@ -58,6 +58,7 @@ void AddWhy(CLI::App& app, Action& chosen);
 void AddTrace(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddUp(CLI::App& app, Action& chosen);
+void AddDoctor(CLI::App& app, Action& chosen);
 void AddDemo(CLI::App& app, Action& chosen);
 
 }  // namespace hoplite::cli

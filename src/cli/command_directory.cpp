@@ -10,12 +10,13 @@
 #include "admin/admin_server.h"
 #include "base/try.h"
 #include "cli/command.h"
+#include "cli/configuration_file.h"
 #include "cli/descriptors.h"
 #include "cli/metrics_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/service_manager.h"
 #include "cli/stop_signal.h"
-#include "cli/web/web_server.h"
 #include "cli/web_option.h"
 #include "directory/directory_server.h"
 #include "net/open_door.h"
@@ -27,7 +28,7 @@ struct DirectoryArguments {
   DirectoryConfig config;
   std::string admin;    // empty: there is no admin service
   std::string metrics;  // empty: nobody scrapes
-  std::string web;      // empty: there is no page
+  WebArguments web;
   pid_t parent = StopSignal::kNobody;
   bool json = false;
 };
@@ -53,17 +54,35 @@ Result<std::unique_ptr<admin::AdminServer>> StartAdmin(const DirectoryArguments&
                                    shard.service());
 }
 
+// All shards, where this one may ask the others: its certificate is of a directory, not of a node.
+void AddShards(const DirectoryArguments& options, const directory::DirectoryServer& shard,
+               web::WebOptions& page) {
+  const DirectoryConfig& config = options.config;
+  const bool certificates = config.security.secured() && config.security.secret_file.empty();
+  if (certificates || config.shards.empty()) {
+    page.shards = {{shard.address(), shard.service()}};
+    if (config.shards.size() > 1) {
+      page.remark = "only this shard is shown: `hoplite top --web` shows all";
+    }
+    return;
+  }
+  page.to_shards = shard.security();
+  for (const std::string& address : config.shards) {
+    const bool own = address == config.listen;
+    page.shards.push_back({address, own ? shard.service() : nullptr});
+  }
+}
+
 Result<std::unique_ptr<web::WebServer>> StartWeb(const DirectoryArguments& options,
                                                  const directory::DirectoryServer& shard) {
-  if (options.web.empty()) return std::unique_ptr<web::WebServer>();
-  TRY(net::RequireNoPlainDoor(options.web, options.config.security, "--web"));
-  auto server = web::WebServer::Start(options.web, shard.service());
-  if (server) return server;
-  return std::unexpected(Error(server.error().code, "--web: " + server.error().message));
+  if (options.web.address.empty()) return std::unique_ptr<web::WebServer>();
+  TRY_ASSIGN(web::WebOptions page, PageOf(options.web, options.config.security, shard.security()));
+  AddShards(options, shard, page);
+  return StartPage(std::move(page));
 }
 
 Result<void> PrintReady(const std::string& address, const std::string& admin,
-                        const std::string& metrics, const std::string& web, bool json) {
+                        const std::string& metrics, const web::WebServer* web, bool json) {
   if (!json) {
     const std::string more = admin.empty() ? "" : fmt::format(", its admin service at {}", admin);
     return Print(fmt::format("directory is ready at {}{}{}{}\n", address, more,
@@ -72,12 +91,22 @@ Result<void> PrintReady(const std::string& address, const std::string& admin,
   Json event = ReadyEvent("directory", "", address, "");
   if (!admin.empty()) event["admin"] = admin;
   if (!metrics.empty()) event["metrics"] = metrics;
-  if (!web.empty()) event["web"] = web;
+  if (web != nullptr) event["web"] = web->address();
   return Print(event);
+}
+
+void Serve(const directory::DirectoryServer& shard, const StopSignal& stop,
+           const ServiceManager& manager) {
+  while (manager.watches() && !stop.WaitFor(manager.period())) {
+    (void)shard.metrics();  // which its loop tells: one that hangs is not alive
+    manager.Alive();
+  }
+  stop.Wait();
 }
 
 Result<void> RunDirectory(const DirectoryArguments& options) {
   AllowAllDescriptors();
+  const ServiceManager manager;
   StopSignal stop;
   TRY(stop.WatchParent(options.parent));
   TRY_ASSIGN(const auto shard, directory::DirectoryServer::Start(options.config));
@@ -85,8 +114,10 @@ Result<void> RunDirectory(const DirectoryArguments& options) {
   TRY_ASSIGN(auto metrics, StartMetrics(options.metrics, [&] { return shard->metrics(); }));
   TRY_ASSIGN(auto web, StartWeb(options, *shard));
   TRY(PrintReady(shard->address(), admin ? admin->address() : "", metrics ? metrics->address() : "",
-                 web ? web->address() : "", options.json));
-  stop.Wait();
+                 web.get(), options.json));
+  manager.Ready();
+  Serve(*shard, stop, manager);
+  manager.Stopping();
   web.reset();
   metrics.reset();
   admin.reset();
@@ -100,6 +131,7 @@ void AddDirectory(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("directory", "runs one directory shard");
   const auto options = std::make_shared<DirectoryArguments>();
   DirectoryConfig& config = options->config;
+  AddConfigurationFile(*command);
   AddAddress(*command, "--listen", config.listen, "where nodes reach it; port 0 picks one")
       ->required();
   AddAddresses(*command, "--shards", config.shards,

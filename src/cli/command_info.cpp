@@ -25,7 +25,7 @@ Result<void> RunInfo(const InfoArguments& options) {
   const Deadline deadline(options.timeout);
   TRY_ASSIGN(Client client, Attach(options.socket, deadline));
   TRY_ASSIGN(const ObjectInfo object, client.Info(options.id, {.timeout = deadline.left()}));
-  return options.json ? Print(ToJson(object)) : Print(WithTypedNames(ToText(object)));
+  return options.json ? Print(ToJson(object)) : Print(ToText(object, {}, TypedNames()));
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ ExitStatus Run(const std::vector<std::string>& arguments, std::ostream& out, std
   Action chosen;
   for (const AddCommand add :
        {AddDirectory, AddNode, AddCerts, AddPut, AddGet, AddDelete, AddReduce, AddStatus, AddInfo,
-        AddWhy, AddTrace, AddTop, AddUp, AddDemo}) {
+        AddWhy, AddTrace, AddTop, AddDoctor, AddUp, AddDemo}) {
     add(app, chosen);
   }
   for (const AddCommand add : more) add(app, chosen);

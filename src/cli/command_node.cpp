@@ -1,4 +1,5 @@
 // hoplite node: runs one member of the cluster until it is told to stop.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -19,10 +20,12 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "cli/command.h"
+#include "cli/configuration_file.h"
 #include "cli/descriptors.h"
 #include "cli/metrics_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/service_manager.h"
 #include "cli/stop_signal.h"
 #include "client/node_access.h"
 
@@ -113,8 +116,22 @@ Result<ExitStatus> DrainNode(Node& node, const NodeArguments& options, StopSigna
   return outcome->left_count == 0 ? ExitStatus::kDone : ExitStatus::kLeft;
 }
 
+// Until it is told to stop or has nobody to serve. An error: the directory refuses it.
+Result<void> Serve(const Node& node, const NodeArguments& options, const StopSignal& stop,
+                   const ServiceManager& manager) {
+  const Duration every = std::min(kLookEvery, manager.period());
+  while (!IsIdle(node, options) && !stop.WaitFor(every)) {
+    if (const std::optional<Error> refusal = node.refusal()) return std::unexpected(*refusal);
+    if (!manager.watches()) continue;
+    (void)node.idle();  // which the node's main loop tells: one that hangs is not alive
+    manager.Alive();
+  }
+  return {};
+}
+
 Result<ExitStatus> RunNode(const NodeArguments& options) {
   AllowAllDescriptors();
+  const ServiceManager manager;
   StopSignal stop;
   TRY(stop.WatchParent(options.parent));
   auto started = StartNode(options.config, stop);
@@ -124,16 +141,14 @@ Result<ExitStatus> RunNode(const NodeArguments& options) {
   TRY_ASSIGN(auto metrics,
              StartMetrics(options.metrics, [&] { return NodeAccess::MetricsOf(*node); }));
   TRY(PrintReadyLine(*node, metrics ? metrics->address() : "", options.json));
-  std::optional<Error> refusal;
-  while (!refusal && !IsIdle(*node, options) && !stop.WaitFor(kLookEvery)) {
-    refusal = node->refusal();
-  }
-  Result<ExitStatus> drained = ExitStatus::kDone;
-  if (!refusal && options.drain > Duration(0)) drained = DrainNode(*node, options, stop);
+  manager.Ready();
+  const Result<void> served = Serve(*node, options, stop, manager);
+  manager.Stopping();
+  Result<ExitStatus> ended = served.transform([] { return ExitStatus::kDone; });
+  if (served && options.drain > Duration(0)) ended = DrainNode(*node, options, stop);
   metrics.reset();
   node->Stop();
-  if (refusal) return std::unexpected(*refusal);
-  return drained;
+  return ended;
 }
 
 }  // namespace
@@ -142,6 +157,7 @@ void AddNode(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("node", "runs a node; workers attach at its socket");
   const auto options = std::make_shared<NodeArguments>();
   NodeConfig& config = options->config;
+  AddConfigurationFile(*command);
   AddAddresses(*command, "--directory", config.directory, "all directory shards in order")
       ->required();
   AddAddress(*command, "--listen", config.listen, "where peers reach it; port 0 picks one")
@@ -155,6 +171,12 @@ void AddNode(CLI::App& app, Action& chosen) {
       ->type_name("GROUP");
   AddSize(*command, "--memory", config.memory_bytes, "shared memory for objects, as 64MiB or 4GiB")
       ->required();
+  command
+      ->add_option("--spill", config.spill_folder,
+                   "folder on a disk where put objects lie when memory is wanted")
+      ->type_name("DIR");
+  AddSize(*command, "--spill-limit", config.spill_limit_bytes,
+          "how much of that disk this node may use, as 100GiB");
   command->add_option("--name", config.name, "unique in the cluster")->type_name("NAME");
   AddRate(*command, "--rate", config.rate_bytes_per_second,
           "limit of its transfers in each direction, as 100mbit");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -34,6 +35,7 @@ constexpr std::chrono::seconds kShardPatience{2};
 
 struct StatusArguments {
   std::vector<std::string> directory;
+  std::optional<std::string> cluster;
   SecurityConfig security;
   NodeSocket socket;
   Duration timeout = kAnswerTimeout;
@@ -48,7 +50,7 @@ struct StatusArguments {
 Result<ClusterStatus> Look(const StatusArguments& options) {
   if (!options.directory.empty()) {
     TRY_ASSIGN(const net::SecurityPtr security,
-               net::Security::Load(options.security, net::TlsRole::kNode, std::nullopt));
+               net::Security::Load(options.security, net::TlsRole::kNode, options.cluster));
     const bool brief = !options.patient && options.directory.size() > 1;
     return StatusOfDirectory(options.directory, security, brief ? kShardPatience : options.timeout,
                              options.max_objects());
@@ -105,6 +107,7 @@ void AddStatus(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<StatusArguments>();
   AddAddresses(*command, "--directory", options->directory,
                "ask all shards themselves, without a node");
+  AddCluster(*command, options->cluster);
   AddSecurity(*command, options->security);
   CLI::Option* timeout = AddAnswerTimeout(*command, options->timeout);
   timeout->default_str("30s; 2s for one of several shards");

@@ -109,6 +109,12 @@ void AddUp(CLI::App& app, Action& chosen) {
       ->required()
       ->check(CLI::Range(1, 1000));
   AddSize(*command, "--memory", options->cluster.memory_bytes, "of each node")->required();
+  command
+      ->add_option("--spill", options->cluster.spill_folder,
+                   "folder on a disk where put objects lie when memory is wanted")
+      ->type_name("DIR");
+  AddSize(*command, "--spill-limit", options->cluster.spill_limit_bytes,
+          "how much of that disk each node may use");
   AddAddress(*command, "--admin", options->cluster.admin,
              "where programs ask the directory by gRPC, in plain text; port 0 picks one");
   AddWeb(*command, options->cluster.web);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/try.h"
+#include "cli/node_question.h"
 #include "directory/cluster_id.h"
 #include "directory/shard_port.h"
 #include "directory/tcp_port.h"
@@ -27,19 +28,14 @@ namespace {
 
 using Decisions = Result<std::vector<wire::TraceEntry>>;
 
-Decisions NoAnswer() {
-  return std::unexpected(Error(ErrorCode::kTimeout, "it did not answer in time"));
-}
-
 // One conversation over the data plane.
 net::Task<Decisions> AskNode(std::shared_ptr<net::Transport> transport, net::Identity self,
                              protocol::NodeInfo node, Duration timeout) {
-  CO_TRY_ASSIGN(const net::StreamPtr stream, co_await transport->Connect(node.address, timeout));
-  const Time until = Now() + timeout;
   CO_TRY_ASSIGN(const net::ConnectionPtr connection,
-                co_await net::Greet(stream, self, node.id, timeout));
+                co_await ConnectTo(transport, self, node, timeout));
+  const net::StreamPtr stream = connection->stream;
   // From here on: the greeting says by itself that it took too long.
-  const net::Deadline patience(stream->loop(), until, [stream] { stream->Close(); });
+  const net::Deadline patience(stream->loop(), Now() + timeout, [stream] { stream->Close(); });
   wire::Frame question{wire::TraceAsk{}};
   CO_TRY(co_await connection->Send(std::move(question)));
   CO_TRY_ASSIGN(const wire::Frame frame, co_await connection->reader.Next());
@@ -62,9 +58,9 @@ class Asker {
 
   std::vector<MemberTrace> Ask(const std::vector<std::string>& shards) {
     for (const std::string& address : shards) AskShard(address);
-    Run();
+    questions_.Run(timeout_);
     for (const protocol::NodeInfo& node : ByName()) Ask(node);
-    Run();
+    questions_.Run(timeout_);
     for (const auto& port : ports_) port->Stop();
     return std::move(traces_);
   }
@@ -72,17 +68,17 @@ class Asker {
  private:
   void AskShard(const std::string& address) {
     const std::size_t place = Add(fmt::format("shard {}", traces_.size()));
-    ports_.push_back(directory::MakeTcpPort(loop_, address, security_));
-    open_ += 2;
+    ports_.push_back(directory::MakeTcpPort(questions_.loop(), address, security_));
+    questions_.Await(2);
     ports_.back()->Status({.after = {}, .limit = 1}, timeout_,
                           [this](const Result<protocol::StatusPage>& page) {
                             for (std::size_t i = 0; page && i < page->nodes.size(); ++i) {
                               nodes_[page->nodes[i].node.id] = page->nodes[i].node;
                             }
-                            Ended();
+                            questions_.Ended();
                           });
-    questions_.push_back(std::make_unique<directory::TraceQuestion>(
-        loop_, address, security_, timeout_,
+    of_shards_.push_back(std::make_unique<directory::TraceQuestion>(
+        questions_.loop(), address, security_, timeout_,
         [this, place](Decisions said) { Told(place, std::move(said)); }));
   }
 
@@ -95,41 +91,31 @@ class Asker {
 
   void Ask(const protocol::NodeInfo& node) {
     const std::size_t place = Add(node.name);
-    ++open_;
+    questions_.Await(1);
     asio::co_spawn(
-        loop_, AskNode(transport_, self_, node, timeout_),
+        questions_.loop(), AskNode(transport_, self_, node, timeout_),
         [this, place](const std::exception_ptr&, Decisions said) { Told(place, std::move(said)); });
   }
 
   std::size_t Add(std::string name) {
-    traces_.push_back({std::move(name), NoAnswer()});
+    traces_.push_back({std::move(name), std::unexpected(NoAnswer())});
     return traces_.size() - 1;
   }
   void Told(std::size_t place, Decisions said) {
     traces_[place].decisions = std::move(said);
-    Ended();
-  }
-  void Ended() {
-    if (--open_ == 0) loop_.stop();
-  }
-  // Each has its own deadline; a second more is for what comes at it.
-  void Run() {
-    loop_.restart();
-    if (open_ > 0) loop_.run_for(timeout_ + std::chrono::seconds(1));
-    open_ = 0;
+    questions_.Ended();
   }
 
   const net::Identity self_;
   const net::SecurityPtr security_;
   const Duration timeout_;
-  asio::io_context loop_;
+  Questions questions_;
   const std::shared_ptr<net::Transport> transport_ = std::make_shared<net::TcpTransport>(
-      std::vector<asio::io_context*>{&loop_}, net::TcpOptions{.security = security_});
+      std::vector<asio::io_context*>{&questions_.loop()}, net::TcpOptions{.security = security_});
   std::vector<std::unique_ptr<directory::ShardPort>> ports_;
-  std::vector<std::unique_ptr<directory::TraceQuestion>> questions_;
+  std::vector<std::unique_ptr<directory::TraceQuestion>> of_shards_;
   std::map<NodeId, protocol::NodeInfo> nodes_;
   std::vector<MemberTrace> traces_;
-  std::size_t open_ = 0;  // answers that have still to come
 };
 
 }  // namespace

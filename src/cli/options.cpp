@@ -165,6 +165,11 @@ void AddSecurity(CLI::App& app, SecurityConfig& target) {
   AddReadableSecrets(app, target.readable_secrets);
 }
 
+CLI::Option* AddCluster(CLI::App& app, std::optional<std::string>& target) {
+  return app.add_option("--cluster", target, "refuse certificates of members of another cluster")
+      ->type_name("NAME");
+}
+
 void AddReadableSecrets(CLI::App& app, bool& target) {
   app.add_flag("--readable-secrets", target,
                "the key or the secret may be readable by others on this host, as a mounted "

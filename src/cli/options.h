@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
 
 // --tls-ca, --tls-cert, --tls-key and --secret-file of who talks to members.
 void AddSecurity(CLI::App& app, SecurityConfig& target);
+// --cluster of a command that asks members: what their certificates, and its own, must name.
+CLI::Option* AddCluster(CLI::App& app, std::optional<std::string>& target);
 // The secret alone.
 CLI::Option* AddSecretFile(CLI::App& app, std::string& target);
 // --readable-secrets

@@ -77,6 +77,14 @@ std::string ToText(const ClientsStatus& clients) {
       clients.pins_per_client, clients.owned, clients.max_owned, HeldInWords(clients));
 }
 
+// "  0.1.0, process of 21.4 MiB, 57 of 1024 descriptors, 12.3 s of processor time"; or nothing
+std::string ProcessText(const ProcessStatus& process) {
+  if (process.version.empty()) return "";
+  return fmt::format("  {}, process of {}, {} of {} descriptors, {:.1f} s of processor time",
+                     process.version, FormatSize(process.resident_bytes), process.descriptors,
+                     process.descriptor_limit, ToSeconds(process.processor_time));
+}
+
 void AddReduction(const ObjectInfo& object, Json& reductions) {
   if (object.slots.empty()) return;
   Json slots = Json::array();
@@ -186,7 +194,8 @@ Json ToJson(const ShardStatus& shard) {
           {"most_queued_bytes", shard.most_queued_bytes},
           {"most_queued_node", shard.most_queued_node},
           {"session_queue_bytes", shard.session_queue_bytes},
-          {"moves", moves}};
+          {"moves", moves},
+          {"process", cli::ToJson(shard.process)}};
 }
 
 // "; moved 3 streams: faster 2, lost 1", or nothing
@@ -213,9 +222,9 @@ std::string LimitsText(std::size_t index, const ShardStatus& shard) {
           ? fmt::format("nothing of {} waits for a node", FormatSize(shard.session_queue_bytes))
           : fmt::format("{} of {} wait for {}, which has most", FormatSize(shard.most_queued_bytes),
                         FormatSize(shard.session_queue_bytes), shard.most_queued_node);
-  return fmt::format("  shard {}: {} of {} for small objects and metadata; {}{}\n", index,
+  return fmt::format("  shard {}: {} of {} for small objects and metadata; {}{}{}\n", index,
                      FormatSize(shard.inline_bytes), FormatSize(shard.inline_total_bytes), queue,
-                     MovesText(shard));
+                     MovesText(shard), ProcessText(shard.process));
 }
 
 // "1000000 objects on 2 shards: 500020, 499980; 16 MiB in the directory", and each shard's limits
@@ -276,6 +285,14 @@ Json ReadyEvent(const std::string& role, const std::string& name, const std::str
   return event;
 }
 
+Json ToJson(const ProcessStatus& process) {
+  return {{"version", process.version},
+          {"resident_bytes", process.resident_bytes},
+          {"descriptors", process.descriptors},
+          {"descriptor_limit", process.descriptor_limit},
+          {"processor_us", process.processor_time.count()}};
+}
+
 Json ToJson(const ClusterStatus& status, const TransferRates& rates) {
   Json document = {{"nodes", Json::array()},
                    {"objects", Json::array()},
@@ -292,11 +309,16 @@ Json ToJson(const ClusterStatus& status, const TransferRates& rates) {
                                  {"bytes_per_second", node.bytes_per_second},
                                  {"rate_age_us", node.rate_age.count()},
                                  {"round_trip_us", node.round_trip.count()},
-                                 {"corrupt_blocks", node.corrupt_blocks}});
+                                 {"corrupt_blocks", node.corrupt_blocks},
+                                 {"disk_bytes", node.disk_bytes},
+                                 {"disk_used_bytes", node.disk_used_bytes},
+                                 {"process", ToJson(node.process)}});
   }
   for (const ObjectInfo& object : status.objects) {
-    document["objects"].push_back(
-        {{"id", object.id.ToHex()}, {"size", object.size_bytes}, {"holders", HoldersOf(object)}});
+    document["objects"].push_back({{"id", object.id.ToHex()},
+                                   {"name", object.name},
+                                   {"size", object.size_bytes},
+                                   {"holders", HoldersOf(object)}});
     for (const TransferInfo& transfer : object.transfers) {
       document["transfers"].push_back(ToJson(transfer, rates));
     }
@@ -308,6 +330,7 @@ Json ToJson(const ClusterStatus& status, const TransferRates& rates) {
 
 Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
   Json document = {{"id", object.id.ToHex()},
+                   {"name", object.name},
                    {"size", object.size_bytes},
                    {"version", object.version},
                    {"metadata", Hex(object.metadata)},
@@ -333,6 +356,8 @@ Json ToJson(const ObjectInfo& object, const TransferRates& rates) {
 }
 
 std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
+  IdNames names;
+  for (const ObjectInfo& object : status.objects) names.Add(object);
   std::string text = Count(status.nodes.size(), "node") + '\n';
   for (const NodeStatus& node : status.nodes) {
     text += fmt::format("  {:16} {:24} {}", node.name, node.address,
@@ -340,6 +365,10 @@ std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
     if (node.memory_bytes > 0) {
       text += fmt::format("  {} of {} used", FormatSize(node.used_bytes),
                           FormatSize(node.memory_bytes));
+    }
+    if (node.disk_bytes > 0) {
+      text += fmt::format(", {} of {} of its disk", FormatSize(node.disk_used_bytes),
+                          FormatSize(node.disk_bytes));
     }
     if (node.bytes_per_second > 0) {
       text +=
@@ -352,7 +381,7 @@ std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
     if (node.corrupt_blocks > 0) {
       text += fmt::format("  {} came in", Count(node.corrupt_blocks, "corrupt block"));
     }
-    text += '\n';
+    text += ProcessText(node.process) + '\n';
   }
   if (status.clients.clients > 0) text += ToText(status.clients);
   text += ObjectsText(status);
@@ -370,17 +399,20 @@ std::string ToText(const ClusterStatus& status, const TransferRates& rates) {
   if (count > status.objects.size()) {
     text += fmt::format("  … and {} more\n", count - status.objects.size());
   }
-  return text;
+  return names.In(text);
 }
 
-std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
+std::string ToText(const ObjectInfo& object, const TransferRates& rates, IdNames names) {
   if (object.as_register && object.version.empty() && object.waiters.empty()) {
     return RegisterText(*object.as_register);
   }
+  names.Add(object);
+  const std::string head = fmt::format("id        {}\nname      {}\n", object.id.ToHex(),
+                                       names.Knows(object.id) ? names.Of(object.id) : "not known");
   std::string text = fmt::format(
-      "id        {}\nsize      {}\ndtype     {}\nversion   {}\nmetadata  {}\nheld by   {}\n"
+      "size      {}\ndtype     {}\nversion   {}\nmetadata  {}\nheld by   {}\n"
       "owned     {}\n",
-      object.id.ToHex(), SizeText(object), object.dtype ? Name(*object.dtype) : "not noted",
+      SizeText(object), object.dtype ? Name(*object.dtype) : "not noted",
       object.version.empty() ? "none yet" : object.version,
       object.metadata.empty() ? "none" : Hex(object.metadata), HoldersText(object),
       OwnersText(object));
@@ -392,7 +424,7 @@ std::string ToText(const ObjectInfo& object, const TransferRates& rates) {
     text += fmt::format("  {}: {}\n", waiter.node, waiter.why);
   }
   if (object.as_register) text += RegisterText(*object.as_register);
-  return text;
+  return head + names.In(text);
 }
 
 }  // namespace hoplite::cli

@@ -8,6 +8,7 @@
 #include <hoplite/result.h>
 #include <hoplite/status.h>
 
+#include "cli/id_names.h"
 #include "cli/transfer_rates.h"
 
 namespace hoplite::cli {
@@ -29,9 +30,11 @@ Error OutputError(const std::string& path, const char* what);
 Json ReadyEvent(const std::string& role, const std::string& name, const std::string& address,
                 const std::string& socket);
 
+Json ToJson(const ProcessStatus& process);
 Json ToJson(const ClusterStatus& status, const TransferRates& rates = {});
 Json ToJson(const ObjectInfo& object, const TransferRates& rates = {});
 std::string ToText(const ClusterStatus& status, const TransferRates& rates = {});
-std::string ToText(const ObjectInfo& object, const TransferRates& rates = {});
+// `names`: of ids that it speaks of.
+std::string ToText(const ObjectInfo& object, const TransferRates& rates = {}, IdNames names = {});
 
 }  // namespace hoplite::cli

@@ -83,6 +83,13 @@ Result<ChildProcess> ProcessCluster::StartNode(const std::string& name, const st
     arguments.insert(arguments.end(),
                      {"--rate", fmt::format("{}bit", options_.rate_bytes_per_second * 8)});
   }
+  if (!options_.spill_folder.empty()) {
+    arguments.insert(arguments.end(), {"--spill", options_.spill_folder});
+  }
+  if (options_.spill_limit_bytes > 0) {
+    arguments.insert(arguments.end(),
+                     {"--spill-limit", std::to_string(options_.spill_limit_bytes)});
+  }
   return StartMember(std::move(arguments), index, options_);
 }
 

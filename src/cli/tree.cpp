@@ -85,7 +85,7 @@ std::vector<SlotInfo> TreeBelow(const SlotInfo& root, const std::vector<SlotInfo
     const auto parent = std::ranges::find_if(
         slot.parents, [&](std::uint32_t above) { return folding.contains(above); });
     if (parent != slot.parents.end()) slot.parent = *parent;
-    // Of what a leaf has, about so much is in this tree.
+    // Of what a childless slot has, about so much is in this tree.
     slot.valid_bytes =
         slot.valid_bytes * root.stripes.size() / std::max(slot.stripes.size(), root.stripes.size());
     tree.push_back(std::move(slot));

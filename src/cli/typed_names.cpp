@@ -1,6 +1,5 @@
 #include "cli/typed_names.h"
 
-#include <map>
 #include <string_view>
 
 #include "base/text.h"
@@ -10,9 +9,9 @@ namespace {
 
 constexpr std::string_view kNamePrefix = "name:";
 
-// By the id's digits. One thread reads the command line and tells the end.
-std::map<std::string, std::string>& Typed() {
-  static std::map<std::string, std::string> typed;
+// One thread reads the command line and tells the end.
+IdNames& Typed() {
+  static IdNames typed;
   return typed;
 }
 
@@ -20,20 +19,14 @@ std::map<std::string, std::string>& Typed() {
 
 Result<ObjectId> ParseTypedId(const std::string& text) {
   Result<ObjectId> id = ObjectId::Parse(text);
-  if (id && text.starts_with(kNamePrefix) && IsPlainText(text)) Typed()[id->ToHex()] = text;
+  if (id && text.starts_with(kNamePrefix) && IsPlainText(text)) Typed().Add(*id, text);
   return id;
 }
 
-std::string WithTypedNames(std::string text) {
-  for (const auto& [digits, name] : Typed()) {
-    for (std::size_t at = text.find(digits); at != std::string::npos;
-         at = text.find(digits, at + name.size())) {
-      text.replace(at, digits.size(), name);
-    }
-  }
-  return text;
-}
+const IdNames& TypedNames() { return Typed(); }
 
-void ForgetTypedNames() { Typed().clear(); }
+std::string WithTypedNames(const std::string& text) { return Typed().In(text); }
+
+void ForgetTypedNames() { Typed().Clear(); }
 
 }  // namespace hoplite::cli

@@ -7,12 +7,15 @@
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
+#include "cli/id_names.h"
+
 namespace hoplite::cli {
 
 // ObjectId::Parse, which also notes a name.
 Result<ObjectId> ParseTypedId(const std::string& text);
 // The same text with each id that was given as a name as it was given.
-std::string WithTypedNames(std::string text);
+std::string WithTypedNames(const std::string& text);
+const IdNames& TypedNames();
 // Another command begins.
 void ForgetTypedNames();
 

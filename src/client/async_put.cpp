@@ -10,13 +10,14 @@ using client::local::Answer;
 using DraftImpl = ClientAccess::DraftImpl;
 
 AsyncPut::AsyncPut(std::shared_ptr<client::Connection> connection, const ObjectId& id,
-                   client::Pieces contents, Time deadline)
+                   client::Pieces contents, std::shared_ptr<const void> owner, Time deadline)
     : connection_(std::move(connection)),
       id_(id),
       contents_(std::move(contents)),
       deadline_(deadline),
       made_by_(connection_->NextId()),
-      done_(std::make_shared<client::Pending>(0)) {}
+      done_(std::make_shared<client::Pending>(0)),
+      owner_(std::move(owner)) {}
 
 AsyncPut::~AsyncPut() = default;
 
@@ -61,6 +62,7 @@ void AsyncPut::Copy() {
   const client::PendingPtr seal = OnCopied(written);
   copying_ = false;
   copying_.notify_all();
+  LetOwnerGo();
   if (seal) GoOn(seal, &AsyncPut::OnSealed);
 }
 
@@ -97,6 +99,13 @@ void AsyncPut::End(Result<Answer> outcome) {
 
 void AsyncPut::GiveUp(const Error& why) {
   if (!EndUnlessCopying(why)) copying_.wait(true);
+  LetOwnerGo();
+}
+
+void AsyncPut::LetOwnerGo() {
+  std::shared_ptr<const void> gone;  // after the lock
+  const MutexLock lock(mutex_);
+  gone.swap(owner_);
 }
 
 // False: a piece is being copied, and whoever copies it ends the Put.

@@ -3,7 +3,7 @@
 //
 // Decides: which step comes next. Is told: the node's answers, on the reader's thread; that it is
 // given up. Must never: read the caller's bytes once `done` is settled; copy on the reader's
-// thread. Thread-safe.
+// thread; let the bytes' owner go, which runs the user's code, while it holds a lock. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,9 @@ namespace hoplite {
 
 class AsyncPut : public std::enable_shared_from_this<AsyncPut> {
  public:
+  // `owner`: of the bytes, which is let go when they are not read any more.
   AsyncPut(std::shared_ptr<client::Connection> connection, const ObjectId& id,
-           client::Pieces contents, Time deadline);
+           client::Pieces contents, std::shared_ptr<const void> owner, Time deadline);
   ~AsyncPut();
 
   void Start(const CreateOptions& options);
@@ -47,6 +48,7 @@ class AsyncPut : public std::enable_shared_from_this<AsyncPut> {
   Result<void> BeginCopy() HOPLITE_REQUIRES(mutex_);
   Result<client::PendingPtr> BeginSeal(const Result<void>& written) HOPLITE_REQUIRES(mutex_);
   bool EndUnlessCopying(const Error& why);
+  void LetOwnerGo();
   void End(Result<client::local::Answer> outcome) HOPLITE_REQUIRES(mutex_);
 
   const std::shared_ptr<client::Connection> connection_;
@@ -61,6 +63,7 @@ class AsyncPut : public std::enable_shared_from_this<AsyncPut> {
   Step step_ HOPLITE_GUARDED_BY(mutex_) = Step::kCreate;
   client::PendingPtr asked_ HOPLITE_GUARDED_BY(mutex_);  // of kCreate and kSeal
   std::optional<Error> why_ HOPLITE_GUARDED_BY(mutex_);
+  std::shared_ptr<const void> owner_ HOPLITE_GUARDED_BY(mutex_);
   // Changed under the mutex, and not while the bytes are being read; Copy uses it without.
   std::unique_ptr<ClientAccess::DraftImpl> draft_;
   std::atomic<bool> copying_{false};  // the bytes are being read; set under the mutex

@@ -1,9 +1,13 @@
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <hoplite/buffer.h>
 
 #include "base/try.h"
 #include "client/client_access.h"
+#include "client/empty.h"
 
 namespace hoplite {
 
@@ -13,18 +17,12 @@ struct Buffer::Pin {
   ObjectId object;
   std::string metadata;
   std::span<const std::byte> bytes;
+  std::shared_ptr<const Pin> whole = {};  // what it is a part of, which has the pin
 
   ~Pin() {
-    if (connection) connection->Release(made_by);
+    if (connection && !whole) connection->Release(made_by);
   }
 };
-
-namespace {
-
-const ObjectId kNoObject;
-const std::string kNoMetadata;
-
-}  // namespace
 
 Buffer::Buffer() = default;
 Buffer::~Buffer() = default;
@@ -34,7 +32,7 @@ Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 Buffer::Buffer(std::shared_ptr<const Pin> pin) : pin_(std::move(pin)) {}
 
-const ObjectId& Buffer::id() const& { return pin_ ? pin_->object : kNoObject; }
+const ObjectId& Buffer::id() const& { return pin_ ? pin_->object : client::kNoObject; }
 
 std::span<const std::byte> Buffer::bytes() const& {
   return pin_ ? pin_->bytes : std::span<const std::byte>();
@@ -44,7 +42,22 @@ std::string_view Buffer::view() const& {
   return {reinterpret_cast<const char*>(bytes().data()), bytes().size()};
 }
 
-const std::string& Buffer::metadata() const& { return pin_ ? pin_->metadata : kNoMetadata; }
+const std::string& Buffer::metadata() const& { return pin_ ? pin_->metadata : client::kNoText; }
+
+Result<Buffer> Buffer::Part(const ObjectRange& range) const {
+  const bool to_the_end = range.size == ObjectRange().size;
+  if (range.offset > size() || (!to_the_end && range.size > size() - range.offset)) {
+    return std::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} bytes from {} on are asked of object {}, of which {} are here",
+                          range.size, range.offset, id().ToHex(), size())));
+  }
+  if (!pin_) return *this;
+  const std::uint64_t count = std::min(range.size, size() - range.offset);
+  return Buffer(std::make_shared<const Pin>(pin_->connection, pin_->made_by, pin_->object,
+                                            pin_->metadata, bytes().subspan(range.offset, count),
+                                            pin_->whole ? pin_->whole : pin_));
+}
 
 Result<PrivateBuffer> Buffer::MapPrivate() const {
   PrivateBuffer made;

@@ -7,17 +7,18 @@
 #include <hoplite/client.h>
 
 #include "base/limits.h"
+#include "base/object_names.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "client/async_put.h"
 #include "client/client_access.h"
 #include "client/convert.h"
 #include "client/draft_impl.h"
-#include "client/future_state.h"
+#include "client/futures.h"
 #include "client/get_many.h"
 #include "client/incoming.h"
 #include "client/infos.h"
-#include "client/reader_impl.h"
+#include "client/interruption.h"
 #include "client/status.h"
 #include "client/subscription_impl.h"
 
@@ -29,7 +30,6 @@ using client::IdBytes;
 using client::local::Answer;
 using client::local::Request;
 
-static_assert(kMaxWaitExists == wire::kMaxWaitExists);
 static_assert(kMaxIdsAtOnce == wire::kMaxObjects);
 
 ObjectId IdOf(const PutOptions& options) {
@@ -42,6 +42,7 @@ Request SmallPut(const ObjectId& id, const client::Pieces& contents, const PutOp
   put.set_object(IdBytes(id));
   put.set_metadata(options.metadata);
   if (options.dtype) put.set_dtype(static_cast<std::uint32_t>(*options.dtype));
+  put.set_name(RememberedName(id));
   put.set_owned(options.owned);
   client::SetGrace(options.grace, request);
   put.set_only_if_owned(options.only_if_owned);
@@ -57,6 +58,7 @@ Request Failure(const ObjectId& id, const Error& error, const FailOptions& optio
   put.set_owned(options.owned);
   client::SetGrace(options.grace, request);
   put.set_only_if_owned(options.only_if_owned);
+  put.set_name(RememberedName(id));
   put.mutable_failure()->set_code(static_cast<std::uint32_t>(error.code));
   put.mutable_failure()->set_message(error.message);
   return request;
@@ -79,14 +81,6 @@ Request DisowningOf(std::span<const ObjectId> ids, const CallOptions& /*options*
   Request request;
   request.mutable_disown()->set_objects(client::Concatenated(ids));
   return request;
-}
-
-std::vector<ObjectId> Named(const client::local::Existing& answer, std::span<const ObjectId> ids) {
-  std::vector<ObjectId> named;
-  for (const std::uint32_t place : answer.places()) {
-    if (place < ids.size()) named.push_back(ids[place]);
-  }
-  return named;
 }
 
 // Whatever is asked next under the same deadline is answered so, too.
@@ -118,6 +112,7 @@ Result<ObjectId> Client::Put(std::span<const std::span<const std::byte>> pieces,
                              const PutOptions& options) {
   const ObjectId id = IdOf(options);
   const client::Pieces contents(pieces);
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   if (contents.size() <= wire::kMaxMessagePut) {
     TRY(state_->Now(deadline)->Call(SmallPut(id, contents, options), deadline));
@@ -130,39 +125,44 @@ Result<ObjectId> Client::Put(std::span<const std::span<const std::byte>> pieces,
 }
 
 Future<ObjectId> Client::PutAsync(std::span<const std::byte> bytes, const PutOptions& options) {
-  return PutAsync(std::span(&bytes, 1), options);
+  return PutAsync(nullptr, bytes, options);
+}
+
+Future<ObjectId> Client::PutAsync(std::shared_ptr<const void> owner,
+                                  std::span<const std::byte> bytes, const PutOptions& options) {
+  return state_->Putting(std::move(owner), std::span(&bytes, 1), options);
 }
 
 Future<ObjectId> Client::PutAsync(std::span<const std::span<const std::byte>> pieces,
                                   const PutOptions& options) {
+  return state_->Putting(nullptr, pieces, options);
+}
+
+Future<ObjectId> Client::State::Putting(std::shared_ptr<const void> owner,
+                                        std::span<const std::span<const std::byte>> pieces,
+                                        const PutOptions& options) {
   const ObjectId id = IdOf(options);
   client::Pieces contents(pieces);
   const Time deadline = DeadlineAfter(options.timeout);
-  auto connection = state_->Now(deadline);
+  auto connection = Now(deadline);
   std::unique_ptr<client::Question> question;
   if (contents.size() <= wire::kMaxMessagePut) {
-    auto pending = connection->Begin(SmallPut(id, contents, options), deadline);
-    question =
-        std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
+    question = client::Asking(std::move(connection), SmallPut(id, contents, options), deadline);
   } else {
-    const auto put = std::make_shared<AsyncPut>(connection, id, std::move(contents), deadline);
+    const auto put =
+        std::make_shared<AsyncPut>(connection, id, std::move(contents), std::move(owner), deadline);
     put->Start(ForDraft(options));
     question = std::make_unique<client::Question>(std::move(connection), put->done(), deadline,
                                                   [put](const Error& why) { put->GiveUp(why); });
   }
-  return Future<ObjectId>(std::make_shared<PutState>(std::move(question), id));
+  return client::FutureOf<ObjectId>(
+      std::move(question), client::Naming(id),
+      [id](const Answer& /*answer*/) -> Result<ObjectId> { return id; });
 }
 
 Result<Draft> Client::Create(const ObjectId& id, std::uint64_t size_bytes,
                              const CreateOptions& options) {
-  const Time deadline = DeadlineAfter(options.timeout);
-  const auto connection = state_->Now(deadline);
-  const std::uint64_t made_by = connection->NextId();
-  TRY_ASSIGN(const Answer answer,
-             connection->Call(Draft::Impl::Request(*connection, made_by, id, size_bytes, options),
-                              deadline));
-  TRY_ASSIGN(auto impl, Draft::Impl::Of(connection, made_by, id, size_bytes, answer));
-  return Draft(std::move(impl));
+  return state_->Creating(id, size_bytes, options).Wait(options.stop);
 }
 
 Result<void> Client::Fail(const ObjectId& id, const Error& error, const FailOptions& options) {
@@ -180,23 +180,16 @@ Result<void> Client::Fail(const ObjectId& id, const Error& error, const FailOpti
 }
 
 Result<Buffer> Client::Get(const ObjectId& id, const CallOptions& options) {
-  return GetAsync(id, options).Wait();
+  return GetAsync(id, options).Wait(options.stop);
 }
 
 Future<Buffer> Client::GetAsync(const ObjectId& id, const CallOptions& options) {
-  Request request;
-  request.mutable_get()->set_object(IdBytes(id));
-  request.mutable_get()->set_only_if_owned(options.only_if_owned);
-  const Time deadline = DeadlineAfter(options.timeout);
-  auto connection = state_->Now(deadline);
-  auto pending = connection->Begin(std::move(request), deadline);
-  auto question =
-      std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
-  return Future<Buffer>(std::make_shared<GetState>(std::move(question), id));
+  return state_->Getting(id, options).Begin();
 }
 
 std::vector<Result<Buffer>> Client::GetMany(std::span<const ObjectId> ids,
                                             const CallOptions& options) {
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   return client::GetMany(state_->Now(deadline), ids, deadline, options.only_if_owned);
 }
@@ -224,6 +217,7 @@ std::vector<Result<std::uint64_t>> ClientAccess::GetManyInto(Client& client,
                                                              std::span<const ObjectId> ids,
                                                              const client::RoomForEach& room_for,
                                                              const CallOptions& options) {
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   return client::GetManyInto(client.state_->Now(deadline), ids, room_for,
                              {.deadline = deadline, .only_if_owned = options.only_if_owned});
@@ -236,22 +230,14 @@ std::unique_ptr<client::Question> ClientAccess::UntilEnd(Client& client, Time de
 }
 
 Result<Reader> Client::Open(const ObjectId& id, const CallOptions& options) {
-  const Time deadline = DeadlineAfter(options.timeout);
-  const auto connection = state_->Now(deadline);
-  const std::uint64_t made_by = connection->NextId();
-  Request request;
-  request.set_id(made_by);
-  request.mutable_open()->set_object(IdBytes(id));
-  request.mutable_open()->set_only_if_owned(options.only_if_owned);
-  TRY_ASSIGN(const Answer answer, connection->Call(std::move(request), deadline));
-  TRY_ASSIGN(auto impl, ClientAccess::MakeReader(connection, id, made_by, answer.view()));
-  return Reader(std::move(impl));
+  return state_->Opening(id, options).Wait(options.stop);
 }
 
 // In parts, one after the other. An error of one object does not keep the others from being asked
 // for; one that every later part would have, too, does.
 Result<void> Client::State::OnEach(std::span<const ObjectId> ids, const CallOptions& options,
                                    RequestOf request_of) {
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   const auto connection = Now(deadline);
   Result<void> outcome;
@@ -275,10 +261,10 @@ Future<void> Client::State::BeginOnEach(std::span<const ObjectId> ids, const Cal
         Error(ErrorCode::kInvalidArgument,
               fmt::format("{} ids; at most {} are taken at once", ids.size(), kMaxIdsAtOnce)));
   }
-  auto pending = connection->Begin(request_of(ids, options), deadline);
-  auto question =
-      std::make_unique<client::Question>(std::move(connection), std::move(pending), deadline);
-  return Future<void>(std::make_shared<DoneState>(std::move(question), ids));
+  return client::FutureOf<void>(
+      client::Asking(std::move(connection), request_of(ids, options), deadline),
+      ids.size() == 1 ? client::Naming(ids.front()) : fmt::format("{} objects", ids.size()),
+      [](const Answer& /*answer*/) { return Result<void>(); });
 }
 
 Result<void> Client::Delete(const ObjectId& id, const CallOptions& options) {
@@ -332,6 +318,7 @@ Result<ObjectInfo> Client::Info(const ObjectId& id, const CallOptions& options) 
 
 std::vector<Result<ObjectInfo>> Client::Info(std::span<const ObjectId> ids,
                                              const CallOptions& options) {
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   return client::AskForInfos(*state_->Now(deadline), ids, deadline);
 }
@@ -339,6 +326,7 @@ std::vector<Result<ObjectInfo>> Client::Info(std::span<const ObjectId> ids,
 Result<std::string> Client::Why(const ObjectId& id, const CallOptions& options) {
   Request request;
   request.mutable_why()->set_object(IdBytes(id));
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
   return std::move(*answer.mutable_reason()->mutable_text());
@@ -346,18 +334,7 @@ Result<std::string> Client::Why(const ObjectId& id, const CallOptions& options) 
 
 Result<std::vector<ObjectId>> Client::WaitExists(std::span<const ObjectId> ids, std::size_t count,
                                                  const CallOptions& options) {
-  if (ids.size() > kMaxWaitExists || count > ids.size()) {
-    return std::unexpected(Error(ErrorCode::kInvalidArgument,
-                                 fmt::format("{} are to exist, of {} objects; at most {} objects",
-                                             count, ids.size(), kMaxWaitExists)));
-  }
-  Request request;
-  for (const ObjectId& id : ids) request.mutable_wait_exists()->add_objects(IdBytes(id));
-  request.mutable_wait_exists()->set_count(static_cast<std::uint32_t>(count));
-  request.mutable_wait_exists()->set_only_if_owned(options.only_if_owned);
-  const Time deadline = DeadlineAfter(options.timeout);
-  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
-  return Named(answer.existing(), ids);
+  return state_->WaitingForExistence(ids, count, options).Wait(options.stop);
 }
 
 Result<std::vector<ObjectId>> Client::WaitGone(std::span<const ObjectId> ids,
@@ -370,17 +347,14 @@ Result<std::vector<ObjectId>> Client::WaitGone(std::span<const ObjectId> ids,
   Request request;
   request.mutable_wait_gone()->set_objects(client::Concatenated(ids));
   request.mutable_wait_gone()->set_only_if_owned(options.only_if_owned);
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
-  return Named(answer.existing(), ids);
+  return client::Named(answer.existing(), ids);
 }
 
 Result<DrainOutcome> Client::Drain(std::chrono::milliseconds timeout) {
-  Request request;
-  request.mutable_drain();
-  const Time deadline = DeadlineAfter(timeout);
-  TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
-  return client::ToDrainOutcome(answer.drained());
+  return state_->Draining(timeout).Wait();
 }
 
 std::string Client::node_name() const { return state_->NodeName(); }
@@ -388,12 +362,14 @@ std::string Client::node_name() const { return state_->NodeName(); }
 Result<std::string> Client::cluster_id(const CallOptions& options) const {
   Request request;
   request.mutable_identify();
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   TRY_ASSIGN(const Answer answer, state_->Now(deadline)->Call(std::move(request), deadline));
   return fmt::format("{:016x}", answer.identity().cluster_id());
 }
 
 Result<Subscription> Client::Subscribe(const ObjectId& id, const CallOptions& options) {
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   const auto connection = state_->Now(deadline);
   const std::uint64_t made_by = connection->NextId();
@@ -414,6 +390,7 @@ Result<ClusterStatus> ClientAccess::Status(Client& client, std::chrono::millisec
 }
 
 Result<ClusterStatus> Client::Status(const CallOptions& options, std::uint64_t max_objects) {
+  const client::Interruption by_caller(options.stop);
   const Time deadline = DeadlineAfter(options.timeout);
   return client::AskForStatus(*state_->Now(deadline), deadline, max_objects);
 }

@@ -17,6 +17,7 @@
 #include "base/own_process.h"
 #include "base/time.h"
 #include "client/connection.h"
+#include "client/futures.h"
 #include "client/own_node.h"
 #include "client/question.h"
 
@@ -56,6 +57,19 @@ struct Client::State {
                       RequestOf request_of);
   Future<void> BeginOnEach(std::span<const ObjectId> ids, const CallOptions& options,
                            RequestOf request_of);
+
+  // What one request does, and how its answer is read (exchanges.cpp).
+  client::Exchange<Buffer> Getting(const ObjectId& id, const CallOptions& options);
+  client::Exchange<Reader> Opening(const ObjectId& id, const CallOptions& options);
+  client::Exchange<Draft> Creating(const ObjectId& id, std::uint64_t size_bytes,
+                                   const CreateOptions& options);
+  client::Exchange<std::vector<ObjectId>> WaitingForExistence(std::span<const ObjectId> ids,
+                                                              std::size_t count,
+                                                              const CallOptions& options);
+  Future<ObjectId> Putting(std::shared_ptr<const void> owner,
+                           std::span<const std::span<const std::byte>> pieces,
+                           const PutOptions& options);
+  client::Exchange<DrainOutcome> Draining(std::chrono::milliseconds timeout);
 
   const OwnProcess process;
   const std::string path;
@@ -105,10 +119,9 @@ class ClientAccess {
   // Of a channel; the newest object is the first.
   static Result<Snapshot> MakeSnapshot(std::uint64_t version, std::vector<Buffer> objects);
   static const Register::State& StateOf(const Register& opened) { return *opened.state_; }
-  template <typename T>
-  static const client::Question* QuestionOf(const Future<T>& future);
-  static const client::Question* QuestionOf(const Reduction& reduction);
-  static const client::Question* QuestionOf(const Waitable& waitable);
+  static const detail::Asked* AskedOf(const Reduction& reduction);      // null: it is empty
+  static const client::Question* QuestionOf(const Waitable& waitable);  // null: what is empty
+  static client::Question& QuestionOf(const detail::Asked& asked) { return *asked.question_; }
 };
 
 }  // namespace hoplite

@@ -17,6 +17,7 @@
 #include "base/socket_path.h"
 #include "base/try.h"
 #include "client/client_access.h"
+#include "client/empty.h"
 #include "client/interruption.h"
 #include "client/no_descriptor.h"
 #include "client/no_node.h"
@@ -106,6 +107,14 @@ void Client::State::Close() {
   Current()->Close();
 }
 
+// Of all clients that are empty: it answers whatever they are asked.
+const std::shared_ptr<Client::State>& Client::NoState() {
+  static const auto nothing = std::make_shared<State>(
+      client::Connection::Ended(client::Empty("client", "Connect and Node::client give one")),
+      std::string(), client::NodeOf::kAnybody);
+  return nothing;
+}
+
 Client ClientAccess::Make(std::shared_ptr<client::Connection> connection, std::string path,
                           client::NodeOf whose) {
   return Client(std::make_shared<Client::State>(std::move(connection), std::move(path), whose));
@@ -125,11 +134,15 @@ Result<Client> ClientAccess::ConnectToOwn(const std::string& socket,
   return Make(std::move(connection), path, kOwn);
 }
 
+Client::Client() : state_(NoState()) {}
 Client::Client(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Client::Client(const Client&) = default;
 Client& Client::operator=(const Client&) = default;
-Client::Client(Client&&) noexcept = default;
-Client& Client::operator=(Client&&) noexcept = default;
+Client::Client(Client&& other) noexcept : state_(std::exchange(other.state_, NoState())) {}
+Client& Client::operator=(Client&& other) noexcept {
+  if (this != &other) state_ = std::exchange(other.state_, NoState());
+  return *this;
+}
 Client::~Client() = default;
 void Client::Close() { state_->Close(); }
 

@@ -233,15 +233,24 @@ Time Connection::LastMoment(Time deadline) const {
 
 bool Connection::Settle(Pending& pending, Result<local::Answer> outcome) {
   if (!pending.Settle(std::move(outcome))) return false;
-  if (ready_calls_.OnSettled(pending)) ::eventfd_write(wake_, 1);
+  if (!ready_calls_.OnSettled(pending)) return true;
+  if (socket_ < 0) {
+    ready_calls_.Call();
+  } else {
+    ::eventfd_write(wake_, 1);
+  }
   return true;
 }
 
 void Connection::OnReady(const PendingPtr& pending, Time deadline, ReadyCalls::Function give_up,
                          ReadyCalls::Function function) {
-  if (inherited() || socket_ < 0) return function();
+  if (inherited()) return function();
   ready_calls_.Add(pending, deadline, std::move(give_up), std::move(function));
-  ::eventfd_write(wake_, 1);
+  if (socket_ >= 0) {
+    ::eventfd_write(wake_, 1);
+  } else if (pending->settled()) {
+    ready_calls_.Call();
+  }
 }
 
 void Connection::Forget(const Pending& pending) {
@@ -264,7 +273,7 @@ void Connection::GiveUp(Pending& pending, Error why) {
 void Connection::Drop(const PendingPtr& pending) {
   if (inherited()) return;
   GiveUp(*pending, Error(ErrorCode::kCancelled, "nobody waits for the answer"));
-  if (pending->outcome()) Release(pending->id());
+  if (pending->outcome()) Release(pending->id(), pending->count());
 }
 
 void Connection::Tell(const local::Request& request) {

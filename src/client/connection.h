@@ -85,7 +85,8 @@ class Connection : public Forks::Listener {
   bool Settle(Pending& pending, Result<local::Answer> outcome);
   // The reader calls `function` once `pending` is settled, soon if it is. When a node does not
   // answer in time the reader calls `give_up`, which must settle it. Without a reader (the
-  // connection never was, or is another process's) `function` is called at once.
+  // connection never was, or is another process's) `function` is called at once, or by whoever settles
+  // `pending`.
   void OnReady(const PendingPtr& pending, Time deadline, ReadyCalls::Function give_up,
                ReadyCalls::Function function);
   // None of the functions of it is called, or running, any more.
@@ -113,6 +114,7 @@ class Connection : public Forks::Listener {
   Background& background() { return background_; }
   static Error Inherited() { return OwnProcess::NotHere("the client"); }
   const Result<local::Answer>& inherited_answer() const { return inherited_; }
+  bool has_reader() const { return socket_ >= 0 && !inherited(); }
   // Whether this thread is the one that would bring an answer: then it must not wait for one.
   bool on_reader() const { return reader_.get_id() == std::this_thread::get_id(); }
   const std::string& node() const { return node_; }  // its name

@@ -5,10 +5,13 @@
 
 #include <hoplite/draft.h>
 
+#include "base/object_names.h"
 #include "base/try.h"
 #include "client/convert.h"
 #include "client/copy_forward.h"
 #include "client/draft_impl.h"
+#include "client/empty.h"
+#include "client/futures.h"
 #include "client/interruption.h"
 
 namespace hoplite {
@@ -40,6 +43,7 @@ client::local::Request Draft::Impl::Request(const client::Connection& connection
   if (options.dtype) {
     request.mutable_create()->set_dtype(static_cast<std::uint32_t>(*options.dtype));
   }
+  request.mutable_create()->set_name(RememberedName(id));
   request.mutable_create()->set_owned(options.owned);
   client::SetGrace(options.grace, request);
   request.mutable_create()->set_only_if_owned(options.only_if_owned);
@@ -140,21 +144,66 @@ Result<client::PendingPtr> Draft::Impl::BeginSeal(Time deadline) {
   return connection_->Begin(std::move(request), deadline);
 }
 
+// Its Seal was asked for; aborts it unless that was done.
+struct Draft::Impl::Sealing {
+  std::unique_ptr<Impl> draft;
+  client::PendingPtr asked;
+  ~Sealing() {
+    if (draft->connection_->inherited()) return;
+    if (asked->settled() && asked->outcome()) draft->Sealed();
+  }
+};
+
+Future<ObjectId> Draft::Impl::SealLater(std::unique_ptr<Impl> draft, Time deadline) {
+  if (const Result<void> open = draft->CheckOpen(); !open) {
+    return Future<ObjectId>::Failed(open.error());
+  }
+  const Result<client::PendingPtr> asked = draft->BeginSeal(deadline);
+  if (!asked) return Future<ObjectId>::Failed(asked.error());
+  const ObjectId id = draft->id();
+  auto question = std::make_unique<client::Question>(draft->connection_, *asked, deadline);
+  const std::shared_ptr<Sealing> sealing(new Sealing{std::move(draft), *asked});
+  return client::FutureOf<ObjectId>(
+      std::move(question), client::Naming(id),
+      [sealing, id](const client::local::Answer&) -> Result<ObjectId> { return id; });
+}
+
 void Draft::Impl::Abort() {
   if (std::exchange(open_, false)) connection_->Release(made_by_);
 }
 
+namespace {
+
+Error NoDraft() { return client::Empty("draft", "Client::Create makes one, SealAsync takes it"); }
+
+}  // namespace
+
+Draft::Draft() = default;
 Draft::Draft(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Draft::Draft(Draft&&) noexcept = default;
 Draft& Draft::operator=(Draft&&) noexcept = default;
 Draft::~Draft() = default;
 
-const ObjectId& Draft::id() const& { return impl_->id(); }
-std::span<std::byte> Draft::data() const& { return impl_->bytes(); }
-Result<void> Draft::Advance(std::uint64_t prefix_bytes) { return impl_->Advance(prefix_bytes, {}); }
+const ObjectId& Draft::id() const& { return impl_ ? impl_->id() : client::kNoObject; }
+std::span<std::byte> Draft::data() const& {
+  return impl_ ? impl_->bytes() : std::span<std::byte>();
+}
+Result<void> Draft::Advance(std::uint64_t prefix_bytes) {
+  if (!impl_) return std::unexpected(NoDraft());
+  return impl_->Advance(prefix_bytes, {});
+}
 Result<void> Draft::Seal(std::chrono::milliseconds timeout) {
+  if (!impl_) return std::unexpected(NoDraft());
   return impl_->Seal(client::DeadlineAfter(timeout));
 }
-void Draft::Abort() { impl_->Abort(); }
+
+Future<ObjectId> Draft::SealAsync(std::chrono::milliseconds timeout) {
+  if (!impl_) return Future<ObjectId>::Failed(NoDraft());
+  return Impl::SealLater(std::move(impl_), client::DeadlineAfter(timeout));
+}
+
+void Draft::Abort() {
+  if (impl_) impl_->Abort();
+}
 
 }  // namespace hoplite

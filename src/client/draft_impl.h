@@ -52,9 +52,12 @@ class Draft::Impl {
   // The same without waiting for the node's answer, which Sealed is told.
   Result<client::PendingPtr> BeginSeal(Time deadline);
   void Sealed() { open_ = false; }
+  // As Draft::SealAsync.
+  static Future<ObjectId> SealLater(std::unique_ptr<Impl> draft, Time deadline);
   void Abort();
 
  private:
+  struct Sealing;
   Result<void> CheckOpen() const;
 
   const std::shared_ptr<client::Connection> connection_;

@@ -3,136 +3,114 @@
 #include <utility>
 #include <vector>
 
-#include <hoplite/channel.h>
 #include <hoplite/future.h>
 #include <hoplite/reduction.h>
-#include <hoplite/register.h>
 
 #include "base/clock.h"
 #include "client/client_access.h"
-#include "client/future_state.h"
+#include "client/empty.h"
 #include "client/interruption.h"
+#include "client/question.h"
 
 namespace hoplite {
 
 using client::Question;
 
-template <typename T>
-Result<T> FutureState<T>::Wait(Time until) {
-  const Question::Answer* answer = question_->Wait(until);
-  if (answer == nullptr) {
-    return std::unexpected(Error(ErrorCode::kTimeout, what_ + " is not there yet"));
-  }
-  if (question_->inherited()) return std::unexpected(answer->error());
-  const MutexLock lock(mutex_);
-  if (!result_) result_ = *answer ? Read(**answer) : std::unexpected(answer->error());
-  return *result_;
+namespace detail {
+namespace {
+
+// Of what is settled here: no node has to hear that it is given up.
+std::unique_ptr<Question> QuestionBeside(std::shared_ptr<client::Connection> connection) {
+  auto pending = std::make_shared<client::Pending>(0);
+  const auto give_up = [connection, pending](Error why) {
+    connection->Settle(*pending, std::unexpected(std::move(why)));
+  };
+  return std::make_unique<Question>(std::move(connection), std::move(pending), kNever, give_up);
 }
 
-template <typename T>
-void FutureState<T>::Cancel() {
+// Whose thread calls what a future of these is given: where nobody has one, whoever settles it.
+std::shared_ptr<client::Connection> ConnectionOf(const std::vector<Asked*>& before) {
+  for (const Asked* one : before) {
+    const auto& connection = ClientAccess::QuestionOf(*one).connection();
+    if (connection->has_reader()) return connection;
+  }
+  return client::Connection::Ended(Error(ErrorCode::kCancelled, "there is no client"));
+}
+
+}  // namespace
+
+Error EmptyFuture() { return client::Empty("future", "a call that is named Async makes one"); }
+Error TakenAnswer() {
+  return {ErrorCode::kInvalidArgument, "the answer was taken before: it can't be copied"};
+}
+
+Asked::Asked(std::unique_ptr<Question> question, std::string what)
+    : question_(std::move(question)), what_(std::move(what)) {}
+
+Asked::Asked(std::vector<Asked*> before)
+    : question_(QuestionBeside(ConnectionOf(before))),
+      what_("the outcome"),
+      before_(std::move(before)) {}
+
+Asked::~Asked() = default;
+
+bool Asked::ready() const { return question_->ready(); }
+
+std::optional<Error> Asked::Await(std::chrono::milliseconds timeout,
+                                  const std::stop_token& stop) const {
+  const client::Interruption by_caller(stop);
+  const Question::Answer* answer = question_->Wait(client::DeadlineAfter(timeout));
+  if (answer == nullptr && stop.stop_requested()) return client::Interruption::Reason();
+  if (answer == nullptr) return Error(ErrorCode::kTimeout, what_ + " is not there yet");
+  if (question_->inherited()) return answer->error();
+  return std::nullopt;
+}
+
+void Asked::OnReady(std::function<void()> fn) const { question_->OnReady(std::move(fn)); }
+
+void Asked::Cancel() {
   question_->GiveUp(Error(ErrorCode::kCancelled, what_ + ": the caller cancelled"));
+  for (Asked* one : before_) one->Cancel();
 }
 
-template <typename T>
-void FutureState<T>::Drop() {
+void Asked::Settle() {
+  question_->connection()->Settle(question_->pending(), client::local::Answer());
+}
+
+std::optional<Error> Asked::failure() const {
+  const Question::Answer& outcome = question_->pending().outcome();
+  return outcome ? std::nullopt : std::optional(outcome.error());
+}
+
+void Asked::Forget() {
   question_->Forget();
-  if (question_->inherited()) return;  // another thread may have held the mutex
-  const MutexLock lock(mutex_);
-  if (!result_) question_->Drop();
+  for (Asked* one : before_) one->Forget();
 }
 
-template class FutureState<Buffer>;
-template class FutureState<ObjectId>;
-template class FutureState<void>;
-template class FutureState<RegisterEntry>;
-template class FutureState<RegisterWrite>;
-template class FutureState<Snapshot>;
-
-GetState::~GetState() { Drop(); }
-
-PutState::~PutState() { Drop(); }
-
-DoneState::DoneState(std::unique_ptr<client::Question> question, std::span<const ObjectId> objects)
-    : FutureState(std::move(question), objects.size() == 1
-                                           ? "object " + objects.front().ToHex()
-                                           : std::to_string(objects.size()) + " objects") {}
-
-DoneState::~DoneState() { Drop(); }
-
-Result<Buffer> GetState::Read(const client::local::Answer& answer) {
-  if (!answer.has_view()) {
-    return std::unexpected(Error(ErrorCode::kProtocol, "the node answered Get without bytes"));
-  }
-  return ClientAccess::MakeBuffer(question().connection(), object_, question().pending().id(),
-                                  answer.view());
+void Asked::Drop() {
+  if (!question_->inherited()) question_->Drop();
 }
 
-template <typename T>
-Future<T>::Future(std::shared_ptr<FutureState<T>> state) : state_(std::move(state)) {}
-template <typename T>
-Future<T>::~Future() = default;
-template <typename T>
-Future<T>::Future(Future&&) noexcept = default;
-template <typename T>
-Future<T>& Future<T>::operator=(Future&&) noexcept = default;
-
-template <typename T>
-bool Future<T>::ready() const {
-  return state_->question().ready();
-}
-
-template <typename T>
-Result<T> Future<T>::Wait(std::chrono::milliseconds timeout) const {
-  return state_->Wait(client::DeadlineAfter(timeout));
-}
-
-template <typename T>
-void Future<T>::OnReady(std::function<void()> fn) const {
-  state_->question().OnReady(std::move(fn));
-}
-
-template <typename T>
-void Future<T>::Cancel() {
-  state_->Cancel();
-}
-
-template class HOPLITE_EXPORT Future<Buffer>;
-template class HOPLITE_EXPORT Future<ObjectId>;
-template class HOPLITE_EXPORT Future<void>;
-template class HOPLITE_EXPORT Future<RegisterEntry>;
-template class HOPLITE_EXPORT Future<RegisterWrite>;
-template class HOPLITE_EXPORT Future<Snapshot>;
-
-Waitable::Waitable(const Future<Buffer>& future) : question_(ClientAccess::QuestionOf(future)) {}
-Waitable::Waitable(const Future<ObjectId>& future) : question_(ClientAccess::QuestionOf(future)) {}
-Waitable::Waitable(const Future<void>& future) : question_(ClientAccess::QuestionOf(future)) {}
-Waitable::Waitable(const Future<RegisterEntry>& future)
-    : question_(ClientAccess::QuestionOf(future)) {}
-Waitable::Waitable(const Future<RegisterWrite>& future)
-    : question_(ClientAccess::QuestionOf(future)) {}
-Waitable::Waitable(const Future<Snapshot>& future) : question_(ClientAccess::QuestionOf(future)) {}
-Waitable::Waitable(const Reduction& reduction) : question_(ClientAccess::QuestionOf(reduction)) {}
-
-template <typename T>
-const Question* ClientAccess::QuestionOf(const Future<T>& future) {
-  return &future.state_->question();
-}
+}  // namespace detail
 
 const Question* ClientAccess::QuestionOf(const Waitable& waitable) {
-  return static_cast<const Question*>(waitable.question_);
+  return waitable.asked_ == nullptr ? nullptr : waitable.asked_->question_.get();
 }
 
-Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::milliseconds timeout) {
+Waitable::Waitable(const Reduction& reduction) : asked_(ClientAccess::AskedOf(reduction)) {}
+
+Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::milliseconds timeout,
+                            const std::stop_token& stop) {
   if (any.empty()) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument, "nothing to wait for"));
   }
+  const client::Interruption by_caller(stop);
   Time until = client::DeadlineAfter(timeout);
   std::vector<const Question*> questions;
   std::vector<client::Pending*> pendings;
   for (const Waitable& one : any) {
     const Question* question = ClientAccess::QuestionOf(one);
-    if (question->inherited()) return pendings.size();
+    if (question == nullptr || question->inherited()) return pendings.size();
     // Who waits there keeps the answers away.
     if (question->connection()->on_reader()) until = std::min(until, Now());
     questions.push_back(question);
@@ -143,6 +121,7 @@ Result<std::size_t> WaitAny(std::span<const Waitable> any, std::chrono::millisec
     const Time last = next->last();
     const auto first = client::WaitForAny(pendings, std::min(until, last));
     if (first) return *first;
+    if (stop.stop_requested()) return std::unexpected(client::Interruption::Reason());
     if (until <= last || client::Interruption::Wanted()) {
       return std::unexpected(Error(ErrorCode::kTimeout, "none became ready"));
     }

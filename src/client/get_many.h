@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hoplite/buffer.h>
+#include <hoplite/future.h>
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
 
@@ -37,7 +38,14 @@ std::vector<Result<Buffer>> GetMany(const std::shared_ptr<Connection>& connectio
                                     std::span<const ObjectId> ids, Time deadline,
                                     bool only_if_owned);
 
+// The same without waiting.
+Future<std::vector<Result<Buffer>>> GetManyAsync(const std::shared_ptr<Connection>& connection,
+                                                 std::span<const ObjectId> ids, Time deadline,
+                                                 bool only_if_owned);
+
 // The ids one after the other, as messages carry them.
 std::string Concatenated(std::span<const ObjectId> ids);
+// Those that an answer names by their places.
+std::vector<ObjectId> Named(const local::Existing& answer, std::span<const ObjectId> ids);
 
 }  // namespace hoplite::client

@@ -1,5 +1,5 @@
-// Interruption: ends what a thread waits for, or copies, for a reason that no deadline knows of. (In
-// Python, a signal.)
+// Interruption: ends what a thread waits for, or copies, for a reason that no deadline knows of: a
+// signal in Python; a std::stop_token.
 //
 // While one lives, the calls of clients on its thread ask it now and then whether they are to end, and
 // those that lived before it.
@@ -9,6 +9,8 @@
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
+#include <vector>
 
 #include <hoplite/result.h>
 
@@ -21,7 +23,10 @@ class Interruption {
   // Between two questions, and before the first: a call that is over sooner is never held up.
   static constexpr std::chrono::milliseconds kAskEvery{50};
 
+  // Asks `wanted` again and again.
   explicit Interruption(std::function<bool()> wanted);
+  // Wakes the thread at once when `stop` is asked to stop.
+  explicit Interruption(const std::stop_token& stop);
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
@@ -32,13 +37,16 @@ class Interruption {
   static bool Wanted();
   // Until when it may sleep before it asks again.
   static Time NextQuestion();
+  // What can be asked to stop, and wakes it.
+  static std::vector<std::stop_token> StopTokens();
   // What the call answers.
   static Error Reason();
 
  private:
   bool Ask();
 
-  const std::function<bool()> wanted_;
+  const std::function<bool()> wanted_;  // none: it has a token
+  const std::stop_token stop_;
   Interruption* const outer_;
   Time next_;
   bool came_ = false;

@@ -1,6 +1,8 @@
 #include "node/node.h"
 
 #include <chrono>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include <hoplite/node.h>
@@ -65,8 +67,23 @@ std::optional<Error> Node::refusal() const {
   if (!state_->process.here()) return OwnProcess::NotHere("the node");
   return state_->node->refusal();
 }
-Metrics NodeAccess::MetricsOf(const Node& node) {
-  return node.state_->process.here() ? node.state_->node->metrics() : Metrics();
+std::vector<NodeMetric> Node::Metrics() const {
+  std::vector<NodeMetric> given;
+  for (const Metric& metric : NodeAccess::MetricsOf(*this)) {
+    const bool counter = metric.kind == MetricKind::kCounter;
+    for (const MetricSample& sample : metric.samples) {
+      given.push_back({metric.name, metric.label, sample.label, sample.value, counter});
+    }
+    if (metric.kind != MetricKind::kHistogram) continue;
+    const auto& buckets = metric.latency.buckets;
+    const auto count = std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
+    given.push_back({metric.name + "_count", {}, {}, static_cast<double>(count), true});
+    given.push_back({metric.name + "_sum", {}, {}, metric.latency.sum_seconds, true});
+  }
+  return given;
+}
+hoplite::Metrics NodeAccess::MetricsOf(const Node& node) {
+  return node.state_->process.here() ? node.state_->node->metrics() : hoplite::Metrics();
 }
 void Node::Stop() {
   if (state_->process.here()) state_->node->Stop();

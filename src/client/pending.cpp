@@ -1,6 +1,8 @@
 #include "client/pending.h"
 
 #include <algorithm>
+#include <forward_list>
+#include <stop_token>
 #include <utility>
 
 #include "base/clock.h"
@@ -62,11 +64,25 @@ void Pending::RemoveWaker(Waker* waker) {
   std::erase(wakers_, waker);
 }
 
+namespace {
+
+// Whatever can be asked to stop wakes it, too.
+void SleepOrStop(Waker& waker, Time deadline) {
+  const auto wake = [&waker] { waker.Wake(); };
+  std::forward_list<std::stop_callback<decltype(wake)>> callbacks;
+  for (const std::stop_token& stop : Interruption::StopTokens()) {
+    callbacks.emplace_front(stop, wake);
+  }
+  waker.Sleep(deadline);
+}
+
+}  // namespace
+
 std::optional<std::size_t> WaitForAny(std::span<Pending* const> pendings, Time deadline) {
   Waker waker;
   std::size_t registered = 0;
   while (registered < pendings.size() && !pendings[registered]->AddWaker(&waker)) ++registered;
-  if (registered == pendings.size()) waker.Sleep(deadline);
+  if (registered == pendings.size()) SleepOrStop(waker, deadline);
   for (Pending* pending : pendings.first(registered)) pending->RemoveWaker(&waker);
   const auto settled =
       std::ranges::find_if(pendings, [](const Pending* pending) { return pending->settled(); });

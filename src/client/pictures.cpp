@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/process_use.h"
 #include "base/shown_text.h"
 #include "protocol/elements.h"
 #include "protocol/failure.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::client {
 namespace {
@@ -46,6 +48,7 @@ void AddMetadata(const std::string& noted, ObjectInfo& info) {
 ObjectInfo ToObjectInfo(const protocol::ObjectView& view) {
   ObjectInfo info;
   info.id = view.object;
+  info.name = ShownText(protocol::NameIn(view.metadata, view.object));
   info.size_bytes = view.size_bytes;
   if (view.version) info.version = ToString(view.version);
   AddMetadata(view.metadata, info);
@@ -73,6 +76,14 @@ ObjectInfo ToObjectInfo(const protocol::ObjectView& view) {
   return info;
 }
 
+ProcessStatus ToProcessStatus(const ProcessUse& process) {
+  return {.version = process.version,
+          .resident_bytes = process.resident_bytes,
+          .descriptors = process.descriptors,
+          .descriptor_limit = process.descriptor_limit,
+          .processor_time = std::chrono::floor<std::chrono::microseconds>(process.processor_time)};
+}
+
 NodeStatus ToNodeStatus(const protocol::NodeView& view) {
   using std::chrono::microseconds;
   return {.name = view.node.name,
@@ -83,7 +94,10 @@ NodeStatus ToNodeStatus(const protocol::NodeView& view) {
           .bytes_per_second = view.bytes_per_second,
           .rate_age = std::chrono::ceil<microseconds>(view.rate_age),
           .round_trip = std::chrono::ceil<microseconds>(view.round_trip),
-          .corrupt_blocks = view.usage.corrupt_blocks};
+          .corrupt_blocks = view.usage.corrupt_blocks,
+          .disk_bytes = view.usage.disk_bytes,
+          .disk_used_bytes = view.usage.disk_used_bytes,
+          .process = ToProcessStatus(view.usage.process)};
 }
 
 ShardStatus ToShardStatus(const protocol::ShardView& view) {
@@ -92,7 +106,8 @@ ShardStatus ToShardStatus(const protocol::ShardView& view) {
                      .most_queued_bytes = view.queues.most_bytes,
                      .most_queued_node = view.queues.most_node,
                      .inline_total_bytes = view.inline_total_bytes,
-                     .session_queue_bytes = view.queues.limit_bytes};
+                     .session_queue_bytes = view.queues.limit_bytes,
+                     .process = ToProcessStatus(view.process)};
   for (const protocol::MovesView& moves : view.moves) {
     status.moves.push_back({moves.reason, moves.count});
   }

@@ -8,6 +8,7 @@
 namespace hoplite::client {
 
 ObjectInfo ToObjectInfo(const protocol::ObjectView& view);
+ProcessStatus ToProcessStatus(const ProcessUse& process);
 NodeStatus ToNodeStatus(const protocol::NodeView& view);
 ShardStatus ToShardStatus(const protocol::ShardView& view);
 

@@ -35,7 +35,10 @@ const Question::Answer* Question::Wait(Time until) {
 }
 
 void Question::OnReady(std::function<void()> function) {
-  connection_->OnReady(pending_, deadline_, [this] { GiveUpSilent(); }, std::move(function));
+  // `function` may destroy this on the reader's thread before the call returns.
+  const std::shared_ptr<Connection> connection = connection_;
+  const PendingPtr pending = pending_;
+  connection->OnReady(pending, deadline_, [this] { GiveUpSilent(); }, std::move(function));
 }
 
 void Question::GiveUpSilent() const { GiveUp(Silent()); }

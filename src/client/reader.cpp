@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "base/units.h"
 #include "client/client_access.h"
+#include "client/empty.h"
 #include "client/interruption.h"
 #include "client/reader_impl.h"
 
@@ -101,16 +102,20 @@ Result<std::unique_ptr<ClientAccess::ReaderImpl>> ClientAccess::MakeReader(
   return std::make_unique<ReaderImpl>(std::move(connection), id, object, *range, view);
 }
 
+Reader::Reader() = default;
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
-const ObjectId& Reader::id() const& { return impl_->id(); }
-std::uint64_t Reader::size() const { return impl_->size(); }
-const std::string& Reader::metadata() const& { return impl_->metadata(); }
+const ObjectId& Reader::id() const& { return impl_ ? impl_->id() : client::kNoObject; }
+std::uint64_t Reader::size() const { return impl_ ? impl_->size() : 0; }
+const std::string& Reader::metadata() const& { return impl_ ? impl_->metadata() : client::kNoText; }
 Result<std::span<const std::byte>> Reader::WaitFor(std::uint64_t bytes,
-                                                   std::chrono::milliseconds timeout) & {
+                                                   std::chrono::milliseconds timeout,
+                                                   const std::stop_token& stop) & {
+  if (!impl_) return std::unexpected(client::Empty("reader", "Client::Open makes one"));
+  const client::Interruption by_caller(stop);
   return impl_->WaitFor(bytes, client::DeadlineAfter(timeout));
 }
 

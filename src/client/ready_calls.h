@@ -1,5 +1,5 @@
 // ReadyCalls: the functions that a client's user wants called when an answer is there
-// (Future::OnReady). The connection's reader calls them.
+// (Future::OnReady). The connection's reader calls them; where there is none, whoever settles one.
 //
 // Decides: nothing. Is told: what was settled, and who wants to hear of it. Must never: call a
 // function twice, or while a lock is held; let one run, or live, after Forget has returned (but for

@@ -7,10 +7,14 @@
 #include <hoplite/reduction.h>
 
 #include "base/clock.h"
+#include "base/object_names.h"
 #include "base/reduce_options.h"
 #include "base/try.h"
 #include "client/client_access.h"
 #include "client/convert.h"
+#include "client/empty.h"
+#include "client/futures.h"
+#include "client/interruption.h"
 #include "client/pending.h"
 
 namespace hoplite {
@@ -29,6 +33,7 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_folded_bytes(options.folded_bytes);
   if (options.num_objects) message.set_num_objects(*options.num_objects);
   message.set_metadata(options.metadata);
+  message.set_name(RememberedName(target));
   if (options.alike) message.set_alike(*options.alike);
   message.set_root_here(options.root_here);
   message.set_fixed_order(options.fixed_order);
@@ -38,13 +43,18 @@ void Fill(const ReduceOptions& options, const ObjectId& target, Reduce& message)
   message.set_only_if_owned(options.only_if_owned);
 }
 
+Error NoReduction() { return client::Empty("reduction", "Client::Reduce makes one"); }
+
 }  // namespace
 
 // The pending answer pins nothing, so that a handle which goes leaves it to the connection.
 struct Reduction::State {
-  client::Question question;
+  detail::Asked asked;
   ObjectId target;
 
+  client::Question& question() const { return ClientAccess::QuestionOf(asked); }
+
+  Result<ReduceOutcome> Wait(std::chrono::milliseconds timeout, const std::stop_token& stop) const;
   Error NotYet(bool ask) const;
 };
 
@@ -54,7 +64,7 @@ Error Reduction::State::NotYet(bool ask) const {
   if (!ask) return plain;
   Request request;
   request.mutable_why()->set_object(IdBytes(target));
-  const Result<Answer> answer = question.connection()->Call(std::move(request), Now());
+  const Result<Answer> answer = question().connection()->Call(std::move(request), Now());
   if (!answer || answer->reason().unfinished().empty()) return plain;
   return {ErrorCode::kTimeout, "object " + target.ToHex() + ' ' + answer->reason().unfinished()};
 }
@@ -66,42 +76,55 @@ Result<Reduction> Client::Reduce(const ReduceOptions& options) {
   Request request;
   Fill(options, target, *request.mutable_reduce());
   client::SetGrace(options.grace, request);
-  auto connection = state_->Now(deadline);
-  client::PendingPtr pending = connection->Begin(std::move(request), deadline);
   return Reduction(std::shared_ptr<Reduction::State>(new Reduction::State{
-      .question = {std::move(connection), std::move(pending), deadline}, .target = target}));
+      .asked = {client::Asking(state_->Now(deadline), std::move(request), deadline),
+                "the reduction into " + target.ToHex()},
+      .target = target}));
 }
 
+Reduction::Reduction() = default;
 Reduction::Reduction(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Reduction::~Reduction() = default;
 Reduction::Reduction(Reduction&&) noexcept = default;
 Reduction& Reduction::operator=(Reduction&&) noexcept = default;
 
-ObjectId Reduction::target() const { return state_->target; }
+ObjectId Reduction::target() const { return state_ ? state_->target : ObjectId(); }
 
-Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout) const {
-  const auto* answer = state_->question.Wait(client::DeadlineAfter(timeout));
+Result<ReduceOutcome> Reduction::Wait(std::chrono::milliseconds timeout,
+                                      const std::stop_token& stop) const {
+  if (!state_) return std::unexpected(NoReduction());
+  return state_->Wait(timeout, stop);
+}
+
+Result<ReduceOutcome> Reduction::State::Wait(std::chrono::milliseconds timeout,
+                                             const std::stop_token& stop) const {
+  const client::Interruption by_caller(stop);
+  const auto* answer = question().Wait(client::DeadlineAfter(timeout));
   if (answer == nullptr) {
-    Error not_yet = state_->NotYet(timeout > timeout.zero());
-    answer = state_->question.Wait(Now());  // the reduction may have ended meanwhile
+    if (stop.stop_requested()) return std::unexpected(client::Interruption::Reason());
+    Error not_yet = NotYet(timeout > timeout.zero());
+    answer = question().Wait(Now());  // the reduction may have ended meanwhile
     if (answer == nullptr) return std::unexpected(std::move(not_yet));
   }
   if (!*answer) return std::unexpected(answer->error());
-  return client::ToReduceOutcome((*answer)->reduced(), target());
+  return client::ToReduceOutcome((*answer)->reduced(), target);
 }
 
-bool Reduction::ready() const { return state_->question.ready(); }
+bool Reduction::ready() const { return !state_ || state_->asked.ready(); }
 
-void Reduction::OnReady(std::function<void()> fn) const { state_->question.OnReady(std::move(fn)); }
+void Reduction::CallWhenReady(std::function<void(const Outcome&)> fn) const {
+  if (!state_) return fn([] { return Result<ReduceOutcome>(std::unexpected(NoReduction())); });
+  state_->asked.OnReady([fn = std::move(fn), state = state_.get()] {
+    fn([state] { return state->Wait(std::chrono::milliseconds(0), {}); });
+  });
+}
 
 void Reduction::Cancel() {
-  state_->question.GiveUp(
-      Error(ErrorCode::kCancelled,
-            fmt::format("the reduction into {}: the caller cancelled", target().ToHex())));
+  if (state_) state_->asked.Cancel();
 }
 
-const client::Question* ClientAccess::QuestionOf(const Reduction& reduction) {
-  return &reduction.state_->question;
+const detail::Asked* ClientAccess::AskedOf(const Reduction& reduction) {
+  return reduction.state_ ? &reduction.state_->asked : nullptr;
 }
 
 }  // namespace hoplite

@@ -30,8 +30,7 @@ struct Register::State {
     if (!closed.exchange(true)) connection->Release(made_by);
   }
   template <typename T>
-  std::shared_ptr<FutureState<T>> Ask(client::local::Request request,
-                                      std::chrono::milliseconds timeout) const;
+  Future<T> Ask(client::local::Request request, std::chrono::milliseconds timeout) const;
 
   const std::shared_ptr<void> client;  // leaves its node when nobody has it any more
   const std::shared_ptr<client::Connection> connection;

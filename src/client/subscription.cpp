@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <ostream>
+#include <string_view>
 #include <utility>
 
 #include <hoplite/subscription.h>
 
 #include "base/clock.h"
+#include "client/empty.h"
 #include "client/interruption.h"
 #include "client/subscription_impl.h"
 
@@ -14,7 +17,23 @@ namespace {
 
 constexpr std::size_t kMaxUnfetched = 4096;
 
+std::string_view WordFor(LocationKind kind) {
+  switch (kind) {
+    case LocationKind::kPartial:
+      return "partial";
+    case LocationKind::kComplete:
+      return "complete";
+    case LocationKind::kGone:
+      return "gone";
+    case LocationKind::kInDirectory:
+      return "in_directory";
+  }
+  return "unknown";
+}
+
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, LocationKind kind) { return out << WordFor(kind); }
 
 void LocationQueue::OnNews(const client::local::Answer& news) {
   const auto& location = news.location();
@@ -80,12 +99,16 @@ Result<LocationChange> Subscription::Impl::Next(Time deadline) {
   return queue_->Next(deadline);
 }
 
+Subscription::Subscription() = default;
 Subscription::Subscription(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Subscription::Subscription(Subscription&&) noexcept = default;
 Subscription& Subscription::operator=(Subscription&&) noexcept = default;
 Subscription::~Subscription() = default;
 
 Result<LocationChange> Subscription::Next(std::chrono::milliseconds timeout) {
+  if (!impl_) {
+    return std::unexpected(client::Empty("subscription", "Client::Subscribe gives one"));
+  }
   return impl_->Next(client::DeadlineAfter(timeout));
 }
 

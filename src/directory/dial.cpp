@@ -16,6 +16,8 @@ namespace hoplite::directory {
 namespace {
 
 constexpr std::chrono::seconds kLookUp(5);
+// An address that does not answer for so long makes room for the next one.
+constexpr std::chrono::milliseconds kSilence(300);
 
 }  // namespace
 
@@ -25,9 +27,17 @@ std::shared_ptr<Dial> Dial::Start(asio::io_context& loop, const std::string& add
   return dial;
 }
 
+std::shared_ptr<Dial> Dial::Start(asio::io_context& loop, net::Endpoints endpoints, Done done) {
+  std::shared_ptr<Dial> dial(new Dial(loop, std::move(done)));
+  dial->endpoints_ = std::move(endpoints);
+  asio::post(loop, [dial] { dial->Try(0); });
+  return dial;
+}
+
 void Dial::Cancel() {
   done_ = nullptr;
   socket_.reset();
+  silence_.cancel();
 }
 
 void Dial::Resolve(const std::string& address) {
@@ -52,14 +62,23 @@ void Dial::Try(std::size_t which) {
     return End(std::unexpected(Error(ErrorCode::kUnavailable, "its name has no address")));
   }
   const auto endpoint = endpoints_[which];
-  const auto tried = [self = shared_from_this(), endpoint, which](const asio::error_code& error) {
-    if (!self->done_) return;
+  const bool last = which + 1 == endpoints_.size();
+  const auto tried = [self = shared_from_this(), endpoint, which,
+                      last](const asio::error_code& error) {
+    if (!self->done_ || which != self->tried_) return;
     if (!error) return self->End(*std::exchange(self->socket_, std::nullopt));
-    if (which + 1 < self->endpoints_.size()) return self->Try(which + 1);
+    if (!last) return self->Try(which + 1);
     self->End(std::unexpected(
         Error(ErrorCode::kUnavailable,
               fmt::format("cannot connect to {}: {}", net::ToString(endpoint), error.message()))));
   };
+  tried_ = which;
+  if (!last) {
+    silence_.expires_after(kSilence);
+    silence_.async_wait([tried](const asio::error_code& error) {
+      if (!error) tried(asio::error::timed_out);
+    });
+  }
   asio::error_code error;
   socket_.emplace(loop_);
   socket_->open(endpoint.protocol(), error);
@@ -70,6 +89,7 @@ void Dial::Try(std::size_t which) {
 
 void Dial::End(Result<net::TcpSocket> outcome) {
   socket_.reset();
+  silence_.cancel();
   if (const Done done = std::exchange(done_, nullptr)) done(std::move(outcome));
 }
 

@@ -1,4 +1,5 @@
-// Dial: opens a TCP connection to HOST:PORT, to the first of its addresses that answers. On the loop.
+// Dial: opens a TCP connection to HOST:PORT, to the first of its addresses that answers. One that is
+// silent keeps the next ones waiting for 300 ms. On the loop.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 
 #include "net/resolve.h"
 #include "net/tcp_stream.h"
+#include "net/timer.h"
 
 namespace hoplite::directory {
 
@@ -21,12 +23,13 @@ class Dial : public std::enable_shared_from_this<Dial> {
   using Done = std::function<void(Result<net::TcpSocket>)>;
 
   // `done` runs once, later, and never after Cancel. There is no time limit but that of the name's
-  // look-up: who waits cancels.
+  // look-up and of each address but the last: who waits cancels.
   static std::shared_ptr<Dial> Start(asio::io_context& loop, const std::string& address, Done done);
+  static std::shared_ptr<Dial> Start(asio::io_context& loop, net::Endpoints endpoints, Done done);
   void Cancel();
 
  private:
-  Dial(asio::io_context& loop, Done done) : loop_(loop), done_(std::move(done)) {}
+  Dial(asio::io_context& loop, Done done) : loop_(loop), done_(std::move(done)), silence_(loop) {}
   void Resolve(const std::string& address);
   void Try(std::size_t which);
   void End(Result<net::TcpSocket> outcome);
@@ -35,7 +38,9 @@ class Dial : public std::enable_shared_from_this<Dial> {
   asio::io_context& loop_;
   Done done_;  // null: it ended
   net::Endpoints endpoints_;
+  std::size_t tried_ = 0;  // of the endpoints: what is heard of an earlier one is ignored
   std::optional<net::TcpSocket> socket_;
+  net::Timer silence_;  // of the address that is tried, if another one follows
 };
 
 }  // namespace hoplite::directory

@@ -1,6 +1,7 @@
 #include "directory/directory_service.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process_metrics.h"
+#include "base/process_use.h"
 #include "directory/away.h"
 #include "directory/shard_metrics.h"
 
@@ -122,6 +125,7 @@ void DirectoryService::Status(const protocol::PageRequest& page,
     protocol::StatusPage status{.shard = self->state_.Shard(), .page = self->state_.Objects(page)};
     status.shard.queues = self->Queues();
     status.shard.moves = self->tally_.Moves();
+    status.shard.process = OwnProcessUse();
     if (!page.after) status.nodes = self->state_.Nodes(Now());
     done(std::move(status));
   });
@@ -145,6 +149,7 @@ Metrics DirectoryService::MetricsNow() const {
   metrics.push_back(GaugeOf("hoplite_directory_collecting",
                             "1 while the shard collects what its nodes hold after its start",
                             state_.collecting() ? 1 : 0));
+  std::ranges::move(MetricsOf(OwnProcessUse()), std::back_inserter(metrics));
   return metrics;
 }
 

@@ -9,28 +9,6 @@ namespace {
 
 constexpr std::size_t kPartBytes = 512_KiB;
 
-v1::NodeMessage ToProto(const wire::NodeMessage& message) {
-  v1::NodeMessage to;
-  if (message.hello) *to.mutable_hello() = wire::ToProto(*message.hello);
-  for (const auto& event : message.events) *to.add_events() = wire::ToProto(event);
-  if (message.heartbeat) to.set_heartbeat(*message.heartbeat);
-  if (message.number) to.set_number(*message.number);
-  if (message.taken) to.set_taken(*message.taken);
-  return to;
-}
-
-v1::ShardMessage ToProto(const wire::ShardMessage& message) {
-  v1::ShardMessage to;
-  if (message.welcome) *to.mutable_welcome() = wire::ToProto(*message.welcome);
-  for (const auto& action : message.actions) *to.add_actions() = wire::ToProto(action);
-  if (message.shard_id) to.set_shard_id(*message.shard_id);
-  if (message.heartbeat_ack) to.set_heartbeat_ack(*message.heartbeat_ack);
-  if (message.ended) *to.mutable_ended() = wire::ToProto(*message.ended);
-  if (message.number) to.set_number(*message.number);
-  if (message.taken) to.set_taken(*message.taken);
-  return to;
-}
-
 template <typename Message>
 void AddPart(FrameSocket& socket, std::string bytes, bool last) {
   Message part;
@@ -53,11 +31,11 @@ void SendWhole(FrameSocket& socket, const Message& message) {
 }  // namespace
 
 void Send(FrameSocket& socket, const wire::NodeMessage& message) {
-  SendWhole(socket, ToProto(message));
+  SendWhole(socket, wire::ToProto(message));
 }
 
 void Send(FrameSocket& socket, const wire::ShardMessage& message) {
-  SendWhole(socket, ToProto(message));
+  SendWhole(socket, wire::ToProto(message));
 }
 
 void SendLast(FrameSocket& socket, const wire::Ended& why) {

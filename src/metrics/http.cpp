@@ -65,8 +65,12 @@ std::optional<Result<Request>> ReadRequest(std::string_view begun) {
   const std::size_t head = begun.find("\r\n\r\n");
   if (head != std::string_view::npos) {
     Result<Request> request = ReadLine(begun.substr(0, begun.find('\r')));
+    if (!request) return request;
+    const std::string_view fields = begun.substr(0, head);
     // A host in the target goes before that of the head.
-    if (request && request->host.empty()) request->host = Field(begun.substr(0, head), "host");
+    if (request->host.empty()) request->host = Field(fields, "host");
+    request->cookie = Field(fields, "cookie");
+    request->authorization = Field(fields, "authorization");
     return request;
   }
   if (begun.size() < kMaxHeadBytes) return std::nullopt;

@@ -24,6 +24,9 @@ struct Request {
   std::string path;
   std::string query;  // behind the question mark, as it was sent
   std::string host;   // with its port, as it was sent; empty: the head has none
+  // As they were sent; empty: the head has none.
+  std::string cookie = {};
+  std::string authorization = {};
 };
 // None: more has to come. protocol: this is no request of HTTP/1, or it is too long.
 std::optional<Result<Request>> ReadRequest(std::string_view begun);

@@ -65,8 +65,8 @@ net::Task<void> HttpPort::Exchange::Wait(Time deadline) {
 }
 
 Result<std::unique_ptr<HttpPort>> HttpPort::Open(asio::io_context& loop, const std::string& listen,
-                                                 Serve serve) {
-  std::unique_ptr<HttpPort> port(new HttpPort(loop, std::move(serve)));
+                                                 Serve serve, net::SecurityPtr security) {
+  std::unique_ptr<HttpPort> port(new HttpPort(loop, std::move(serve), std::move(security)));
   TRY_ASSIGN(port->listener_, port->transport_.Listen(listen, [port = port.get()](auto stream) {
     port->Admit(std::move(stream));
   }));

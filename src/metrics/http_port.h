@@ -18,6 +18,7 @@
 
 #include "base/time.h"
 #include "metrics/http.h"
+#include "net/security.h"
 #include "net/signal.h"
 #include "net/stream.h"
 #include "net/tcp_transport.h"
@@ -35,15 +36,18 @@ class HttpPort {
   using Serve = std::function<net::Task<void>(ExchangePtr)>;
 
   //   unavailable  the address can't be listened at
+  // `security`: by TLS, for those who have a node's certificate; null: plain text.
   static Result<std::unique_ptr<HttpPort>> Open(asio::io_context& loop, const std::string& listen,
-                                                Serve serve);
+                                                Serve serve, net::SecurityPtr security = nullptr);
   std::string address() const { return listener_->address(); }
   // Takes no more, and closes all connections.
   void Close();
 
  private:
-  HttpPort(asio::io_context& loop, Serve serve)
-      : loop_(loop), transport_({&loop}), serve_(std::move(serve)) {}
+  HttpPort(asio::io_context& loop, Serve serve, net::SecurityPtr security)
+      : loop_(loop),
+        transport_({&loop}, {.security = std::move(security)}),
+        serve_(std::move(serve)) {}
   void Admit(net::StreamPtr stream);
 
   asio::io_context& loop_;

@@ -20,6 +20,8 @@ struct Connection {
 
   // Sends a frame that has no payload.
   Task<Result<void>> Send(wire::Frame frame) const;
+  // The same between two conversations, on another loop; this one is closed. Null: it stays.
+  std::shared_ptr<Connection> MoveTo(asio::io_context& loop) const;
 
   const StreamPtr stream;
   FrameReader reader;

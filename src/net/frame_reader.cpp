@@ -27,6 +27,7 @@ Task<Result<wire::Frame>> FrameReader::Next() {
     if (const auto* data = std::get_if<wire::Data>(&*frame)) payload_left_ = data->payload_bytes;
     if (const auto* give = std::get_if<wire::Give>(&*frame)) payload_left_ = give->payload_bytes;
     if (const auto* trace = std::get_if<wire::Trace>(&*frame)) payload_left_ = trace->payload_bytes;
+    if (const auto* check = std::get_if<wire::Check>(&*frame)) payload_left_ = check->payload_bytes;
   }
   co_return frame;
 }
@@ -42,8 +43,14 @@ Task<Result<void>> FrameReader::ReceivePayload(std::span<std::byte> into) {
 Task<Result<std::size_t>> FrameReader::ReceivePayloadSome(std::span<std::byte> into) {
   HOPLITE_CHECK(into.size() <= payload_left_, "no more than the payload");
   std::size_t got = TakeReadAhead(into);
-  if (got == 0) {
-    CO_TRY_ASSIGN(got, co_await stream_->ReceiveSome(into));
+  if (got == 0 && !into.empty()) {
+    const bool to_its_end = into.size() == payload_left_;
+    begin_ = end_ = 0;
+    CO_TRY_ASSIGN(const std::size_t count,
+                  co_await stream_->ReceiveOn(
+                      into, to_its_end ? std::span(buffer_) : std::span<std::byte>()));
+    got = std::min(count, into.size());
+    end_ = count - got;
   }
   payload_left_ -= static_cast<std::uint32_t>(got);
   co_return got;

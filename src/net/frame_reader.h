@@ -1,7 +1,7 @@
-// FrameReader: the receiving half of a connection. Reads ahead by at most its small buffer, so that
-// a frame costs about one system call, and hands the payload of a Data frame straight to where it
-// belongs. Used by one coroutine at a time, on the stream's loop. Never allocates by a number that
-// came over the wire.
+// FrameReader: the receiving half of a connection. Reads ahead by at most its small buffer, also behind
+// a payload, so that a frame costs about one system call, and hands the payload of a Data frame
+// straight to where it belongs. Used by one coroutine at a time, on the stream's loop. Never allocates
+// by a number that came over the wire.
 #pragma once
 
 #include <array>

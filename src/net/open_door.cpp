@@ -9,7 +9,6 @@
 #include "net/resolve.h"
 
 namespace hoplite::net {
-namespace {
 
 Result<bool> OthersReach(const std::string& listen) {
   TRY_ASSIGN(const HostPort address, ParseHostPort(listen));
@@ -17,8 +16,6 @@ Result<bool> OthersReach(const std::string& listen) {
   return !std::ranges::all_of(
       endpoints, [](const auto& endpoint) { return endpoint.address().is_loopback(); });
 }
-
-}  // namespace
 
 Result<void> RequireNoOpenDoor(const std::string& listen, const SecurityConfig& security) {
   if (security.secured() || security.insecure) return {};

@@ -9,7 +9,8 @@
 
 namespace hoplite::net {
 
-// `listen`: HOST:PORT; a name is resolved.
+// Whether other hosts reach HOST:PORT; a name is resolved.
+Result<bool> OthersReach(const std::string& listen);
 //   invalid_argument  other hosts would reach it: names the three ways
 Result<void> RequireNoOpenDoor(const std::string& listen, const SecurityConfig& security);
 // The same for a port of plain text, also beside TLS: only `insecure` opens it. `what` listens there;

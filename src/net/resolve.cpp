@@ -67,4 +67,8 @@ Result<Endpoints> ResolveNow(const HostPort& target) {
   return Conclude(target, ec, found);
 }
 
+Time Share(Time now, Time deadline, std::size_t addresses) {
+  return now + (deadline - now) / static_cast<Duration::rep>(addresses);
+}
+
 }  // namespace hoplite::net

@@ -1,6 +1,7 @@
 // Host names to addresses.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include <asio/ip/tcp.hpp>
@@ -17,5 +18,8 @@ using Endpoints = std::vector<asio::ip::tcp::endpoint>;
 Task<Result<Endpoints>> Resolve(HostPort target, Time deadline);
 // The same at once, for the address to listen on.
 Result<Endpoints> ResolveNow(const HostPort& target);
+// Until when the first of so many addresses may be tried, so that one that is silent leaves time for
+// the others.
+Time Share(Time now, Time deadline, std::size_t addresses);
 
 }  // namespace hoplite::net

@@ -1,6 +1,8 @@
 #include "net/security.h"
 
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +19,17 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenLooks(1);
 
+// Its files, named from the root: the process may change its folder before they are read again.
+SecurityConfig FromTheRoot(SecurityConfig config) {
+  for (std::string* path :
+       {&config.tls_ca, &config.tls_cert, &config.tls_key, &config.secret_file}) {
+    std::error_code error;
+    const std::string absolute = std::filesystem::absolute(*path, error).string();
+    if (!error && !path->empty()) *path = absolute;
+  }
+  return config;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Security>> Security::Load(const SecurityConfig& config, TlsRole self,
@@ -31,7 +44,7 @@ Result<std::shared_ptr<Security>> Security::Load(const SecurityConfig& config, T
 }
 
 Security::Security(SecurityConfig config, TlsRole self, std::optional<std::string> cluster)
-    : config_(std::move(config)), self_(self), cluster_(std::move(cluster)) {}
+    : config_(FromTheRoot(std::move(config))), self_(self), cluster_(std::move(cluster)) {}
 
 Result<std::shared_ptr<const TlsContext>> Security::Read() const {
   return config_.secret_file.empty()

@@ -1,8 +1,8 @@
 // Stream and Transport: the seam between the protocol and whatever moves the bytes. Here that is
 // TCP; tests put other things in its place.
 //
-// A stream belongs to one loop. One Send and one Receive may be under way at a time, never two of a
-// kind: so no implementation needs a queue. After any error the stream is dead: close it, never
+// A stream belongs to one loop at a time. One Send and one Receive may be under way at a time, never
+// two of a kind: so no implementation needs a queue. After any error the stream is dead: close it, never
 // reuse.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -31,6 +32,14 @@ struct Payload {
   std::span<const std::byte> bytes;
   int descriptor = -1;
   std::uint64_t descriptor_offset = 0;
+  // They lie in a buffer that is filled anew as soon as Send has returned; without a descriptor.
+  bool passing = false;
+};
+
+// A payload and what goes before it.
+struct Outgoing {
+  std::span<const std::byte> head;
+  Payload payload;
 };
 
 class Stream {
@@ -39,9 +48,16 @@ class Stream {
 
   // All of head, then all of payload.
   virtual Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) = 0;
+  // All of these, one behind the other, by as few calls of the system as it can.
+  virtual Task<Result<void>> SendMany(std::span<const Outgoing> pieces);
   // At least one byte, at most into.size(): what has arrived. unavailable "closed by peer" when the
   // stream has ended.
   virtual Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) = 0;
+  // The same, and it may go on into what is behind `into` when that is full. Answers bytes of both.
+  virtual Task<Result<std::size_t>> ReceiveOn(std::span<std::byte> into,
+                                              std::span<std::byte> /*behind*/) {
+    return ReceiveSome(into);
+  }
 
   // Ends both directions at once; pending calls return `cancelled`. On the stream's loop;
   // idempotent.
@@ -50,6 +66,9 @@ class Stream {
   // payload's memory may be used again from now on.
   virtual void Abort() { Close(); }
   virtual bool closed() const = 0;
+  // The same connection on another loop, where it is used from now on; this stream is closed. On the
+  // stream's loop, with no call under way. Null: it stays, or is closed where the system fails.
+  virtual std::shared_ptr<Stream> MoveTo(asio::io_context& /*loop*/) { return nullptr; }
   // Open at both ends with nothing to read: an idle connection that may be used again.
   virtual bool quiet() = 0;
 
@@ -57,6 +76,8 @@ class Stream {
   virtual Time last_sent() const = 0;      // when any byte last found room on its way to the peer
   // The least time to the peer and back that was measured; 0: none was.
   virtual Duration round_trip() { return Duration{0}; }
+  // For so long the peer's certificate is good; none: it showed none.
+  virtual std::optional<Duration> peer_expires_in() const { return std::nullopt; }
   virtual const std::string& peer_address() const = 0;
   virtual asio::io_context& loop() = 0;
 };

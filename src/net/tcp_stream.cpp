@@ -10,6 +10,7 @@
 #include <asio/post.hpp>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -23,7 +24,7 @@ namespace hoplite::net {
 namespace {
 
 // The most that a stream moves, and that one call moves, before others on its loop have their turn.
-constexpr std::size_t kTurnBytes = 1_MiB;
+constexpr std::size_t kTurnBytes = 256_KiB;
 
 std::string PeerOf(const TcpSocket& socket) {
   asio::error_code ec;
@@ -59,6 +60,36 @@ TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, const TcpOptions&
   TuneSocket(socket_.native_handle());
 }
 
+TcpStream::TcpStream(TcpSocket socket, asio::io_context& loop, TcpStream& before)
+    : socket_(std::move(socket)),
+      tls_(std::move(before.tls_)),
+      loop_(loop),
+      peer_address_(before.peer_address_),
+      out_(loop, before.out_.limit, before.out_.readiness),
+      in_(loop, before.in_.limit, before.in_.readiness),
+      sendfile_(before.sendfile_),
+      last_received_(before.last_received_),
+      last_sent_(before.last_sent_) {
+  asio::error_code ec;
+  socket_.native_non_blocking(true, ec);
+}
+
+StreamPtr TcpStream::MoveTo(asio::io_context& loop) {
+  asio::error_code ec;
+  const auto protocol = socket_.local_endpoint(ec).protocol();
+  if (closed_ || ec) return nullptr;
+  const int descriptor = socket_.release(ec);
+  if (ec) return nullptr;
+  closed_ = true;
+  TcpSocket socket(loop);
+  socket.assign(protocol, descriptor, ec);
+  if (ec) {  // nobody has the descriptor any more, and its number may soon be another's
+    ::close(descriptor);
+    return nullptr;
+  }
+  return StreamPtr(new TcpStream(std::move(socket), loop, *this));
+}
+
 Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payload) {
   const auto self = shared_from_this();
   if (tls_) CO_TRY(co_await Shake());
@@ -86,16 +117,39 @@ Task<Result<void>> TcpStream::Send(std::span<const std::byte> head, Payload payl
   co_return Result<void>();
 }
 
-Task<Result<std::size_t>> TcpStream::ReceiveSome(std::span<std::byte> into) {
+Task<Result<void>> TcpStream::SendMany(std::span<const Outgoing> pieces) {
+  const auto self = shared_from_this();
+  if (tls_ || sendfile_) co_return co_await Stream::SendMany(pieces);
+  const std::size_t total = BytesOf(pieces);
+  for (std::size_t done = 0; done < total;) {
+    CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(out_, total - done));
+    const ssize_t sent = net::SendMany(socket_.native_handle(), pieces, done, most);
+    if (sent >= 0) {
+      Moved(out_, static_cast<std::size_t>(sent));
+      last_sent_ = Now();
+      done += static_cast<std::size_t>(sent);
+    } else if (errno == EAGAIN) {
+      CO_TRY(co_await AwaitReady(out_));
+    } else if (errno != EINTR) {
+      co_return std::unexpected(Failure(errno));
+    }
+  }
+  co_return Result<void>();
+}
+
+Task<Result<std::size_t>> TcpStream::ReceiveOn(std::span<std::byte> into,
+                                               std::span<std::byte> behind) {
   const auto self = shared_from_this();
   if (tls_) CO_TRY(co_await Shake());
   while (true) {
     // A stream with nothing to read must take nothing from a limit that others share.
     const bool pays = in_.limit != nullptr && in_.allowance == 0;
     if (pays && quiet()) CO_TRY(co_await AwaitReady(in_));
-    CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(in_, into.size()));
-    const ssize_t received = tls_ ? tls_->Receive(into.first(most))
-                                  : ReceiveOnce(socket_.native_handle(), into.first(most));
+    CO_TRY_ASSIGN(const std::size_t most, co_await AwaitTurn(in_, into.size() + behind.size()));
+    const std::size_t first = std::min(most, into.size());
+    const ssize_t received =
+        tls_ ? tls_->Receive(into.first(first))
+             : ReceiveOnce(socket_.native_handle(), into.first(first), behind.first(most - first));
     if (received > 0) {
       Moved(in_, static_cast<std::size_t>(received));
       last_received_ = Now();

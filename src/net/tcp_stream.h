@@ -39,18 +39,30 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   void ShakeSoon();
 
   Task<Result<void>> Send(std::span<const std::byte> head, Payload payload) override;
-  Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override;
+  Task<Result<void>> SendMany(std::span<const Outgoing> pieces) override;
+  Task<Result<std::size_t>> ReceiveSome(std::span<std::byte> into) override {
+    return ReceiveOn(into, {});
+  }
+  Task<Result<std::size_t>> ReceiveOn(std::span<std::byte> into,
+                                      std::span<std::byte> behind) override;
   void Close() override;
   void Abort() override;
   bool closed() const override { return closed_; }
+  StreamPtr MoveTo(asio::io_context& loop) override;
   bool quiet() override;
   Time last_received() const override { return last_received_; }
   Time last_sent() const override { return last_sent_; }
   Duration round_trip() override;
+  std::optional<Duration> peer_expires_in() const override {
+    return tls_ ? tls_->peer_expires_in() : std::nullopt;
+  }
   const std::string& peer_address() const override { return peer_address_; }
   asio::io_context& loop() override { return loop_; }
 
  private:
+  // What is left of `before`, on this loop.
+  TcpStream(TcpSocket socket, asio::io_context& loop, TcpStream& before);
+
   struct Direction {
     Direction(asio::io_context& loop, std::shared_ptr<RateLimiter> limit_in,
               asio::socket_base::wait_type readiness_in)
@@ -72,7 +84,7 @@ class TcpStream final : public Stream, public std::enable_shared_from_this<TcpSt
   Error Closed() const;
 
   TcpSocket socket_;
-  const std::unique_ptr<TlsSocket> tls_;  // null: plain
+  std::unique_ptr<TlsSocket> tls_;  // null: plain
   asio::io_context& loop_;
   const std::string peer_address_;
   Direction out_;

@@ -19,6 +19,7 @@
 namespace hoplite::net {
 namespace {
 
+constexpr std::size_t kMostVectors = 64;
 // Smaller payloads aren't worth a call of their own.
 constexpr std::size_t kSendfileFrom = 64_KiB;
 // Unsent bytes in the kernel delay whatever we say next, keep-alives for example.
@@ -70,6 +71,13 @@ iovec Vector(std::span<const std::byte> bytes, std::size_t skip, std::size_t mos
   return {const_cast<std::byte*>(rest.data()), std::min(most, rest.size())};
 }
 
+ssize_t SendVectors(int socket, std::span<iovec> vectors) {
+  msghdr message{};
+  message.msg_iov = vectors.data();
+  message.msg_iovlen = vectors.size();
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 }  // namespace
 
 ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& payload,
@@ -85,8 +93,36 @@ ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& pay
   return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT | (from_file ? MSG_MORE : 0));
 }
 
-ssize_t ReceiveOnce(int socket, std::span<std::byte> into) {
-  return ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
+ssize_t SendMany(int socket, std::span<const Outgoing> pieces, std::size_t done, std::size_t most) {
+  std::array<iovec, kMostVectors> vectors;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::size_t count = 0;
+  for (const Outgoing& piece : pieces) {
+    for (const std::span<const std::byte> bytes : {piece.head, piece.payload.bytes}) {
+      const std::size_t skipped = std::min(done, bytes.size());
+      done -= skipped;
+      const iovec rest = Vector(bytes, skipped, most);
+      if (rest.iov_len == 0) continue;
+      vectors[count++] = rest;
+      most -= rest.iov_len;
+      if (count == vectors.size()) return SendVectors(socket, vectors);
+    }
+  }
+  return SendVectors(socket, std::span(vectors).first(count));
+}
+
+std::size_t BytesOf(std::span<const Outgoing> pieces) {
+  std::size_t bytes = 0;
+  for (const Outgoing& piece : pieces) bytes += piece.head.size() + piece.payload.bytes.size();
+  return bytes;
+}
+
+ssize_t ReceiveOnce(int socket, std::span<std::byte> first, std::span<std::byte> second) {
+  if (second.empty()) return ::recv(socket, first.data(), first.size(), MSG_DONTWAIT);
+  std::array<iovec, 2> vectors{{{first.data(), first.size()}, {second.data(), second.size()}}};
+  msghdr message{};
+  message.msg_iov = vectors.data();
+  message.msg_iovlen = vectors.size();
+  return ::recvmsg(socket, &message, MSG_DONTWAIT);
 }
 
 // Numbers are compared, since none of Asio's errors equals the standard condition.

@@ -15,7 +15,11 @@ namespace hoplite::net {
 // a descriptor goes by sendfile. Never raises SIGPIPE.
 ssize_t SendOnce(int socket, std::span<const std::byte> head, const Payload& payload,
                  std::size_t done, std::size_t most);
-ssize_t ReceiveOnce(int socket, std::span<std::byte> into);
+// The same of several, from byte `done` of all of them on, whatever descriptors they have.
+ssize_t SendMany(int socket, std::span<const Outgoing> pieces, std::size_t done, std::size_t most);
+std::size_t BytesOf(std::span<const Outgoing> pieces);
+// Into the first, then into the second.
+ssize_t ReceiveOnce(int socket, std::span<std::byte> first, std::span<std::byte> second);
 // Options of every connection.
 void TuneSocket(int socket);
 // A program that this process starts must not keep a port or a connection of ours open. Called for

@@ -74,8 +74,9 @@ Task<Result<StreamPtr>> ConnectToAny(std::string address, Time deadline,
   CO_TRY_ASSIGN(HostPort target, ParseHostPort(address));
   CO_TRY_ASSIGN(const Endpoints endpoints, co_await Resolve(std::move(target), deadline));
   Error last(ErrorCode::kUnavailable, "no address behind " + address);
-  for (const auto& endpoint : endpoints) {
-    auto socket = co_await ConnectTo(endpoint, deadline, *options);
+  for (std::size_t i = 0; i < endpoints.size(); ++i) {
+    const Time limit = Share(Now(), deadline, endpoints.size() - i);
+    auto socket = co_await ConnectTo(endpoints[i], limit, *options);
     if (socket) {
       co_return co_await Introduce(
           std::make_shared<TcpStream>(*std::move(socket), executor.context(), *options,

@@ -8,6 +8,7 @@
 #include "directory/cluster_id.h"
 #include "node/own_address.h"
 #include "node/pull/flight.h"
+#include "node/pull/read_back.h"
 #include "node/put/publication.h"
 #include "node/reduce/slot.h"
 
@@ -34,7 +35,8 @@ Settings MakeSettings(const NodeConfig& config) {
 }
 
 Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
-                   const Environment& environment, std::shared_ptr<store::SharedSegment> segment_in)
+                   const Environment& environment, std::shared_ptr<store::SharedSegment> segment_in,
+                   std::shared_ptr<store::Disk> disk)
     : config(config_in),
       settings(std::move(settings_in)),
       runtime(config_in.data_threads),
@@ -44,6 +46,7 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       decisions(environment.decisions),
       memory(store, *directory,
              settings.rooms.value_or(Rooms::LimitsOf(store.usage().capacity_bytes))),
+      spiller(MakeSpiller(std::move(disk))),
       owners(runtime.main(), *directory, settings.max_owned),
       registers(*directory, [this](const ObjectId& id) { return context.IfAway(id); }),
       context{settings, runtime, store,     *directory, memory,
@@ -54,9 +57,31 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
       drainage(context),
       calls(context, data_plane, drainage),
       shard_words(context, data_plane, gives, drainage),
-      inventory(context),
+      inventory(context, environment.process),
       long_waits(context),
       ticked(runtime.main()) {}
+
+std::unique_ptr<Spiller> Assembly::MakeSpiller(std::shared_ptr<store::Disk> disk) {
+  if (!disk) return nullptr;
+  auto made = std::make_unique<Spiller>(
+      store, *directory, runtime.main(), std::move(disk),
+      Spiller::Settings{.node = settings.name,
+                        .limit_bytes = config.spill_limit_bytes,
+                        .from_bytes = settings.spill_from},
+      Spiller::Hooks{.on_room = [this] { memory.OnSpace(); },
+                     .on_lost = [this](const store::CopyPtr& copy) { OnCopyLost(copy); }});
+  memory.SpillWith(*made);
+  return made;
+}
+
+// The shard sends nobody here for it any more; whoever reads it goes to the next holder (R125).
+void Assembly::OnCopyLost(const store::CopyPtr& copy) {
+  store.Remove(copy->object());
+  copy->Void(store::VoidReason::kLost);
+  directory->Send(
+      protocol::CopyGone{copy->object(), copy->version(), protocol::GoneReason::kDropped});
+  table.At(copy->object())->Changed();
+}
 
 Result<void> Assembly::Listen() {
   TRY(data_plane.Listen(config.listen, [this](DataLoop& data_loop, net::StreamPtr stream) {
@@ -94,12 +119,13 @@ void Assembly::Join() {
     admittance.Refused(Error(error.code, why));
   };
   const bool limited = config.link_bytes_per_second == 0;
+  const std::uint64_t told = limited ? config.rate_bytes_per_second : config.link_bytes_per_second;
+  data_plane.credit().Tell(told);
   directory->Start({.id = settings.self,
                     .name = settings.name,
                     .address = address,
                     .site = settings.site,
-                    .link_bytes_per_second =
-                        limited ? config.rate_bytes_per_second : config.link_bytes_per_second},
+                    .link_bytes_per_second = told},
                    std::move(hooks));
   runtime.Spawn(runtime.main(), "sweep", SweepNowAndThen());
 }
@@ -117,6 +143,7 @@ void Assembly::EndAll(const Error& why) {
   registers.Stop(why);
   for (const auto& [object, entry] : table.entries()) {
     if (entry->flight()) entry->flight()->Stop(why);
+    if (entry->read_back()) entry->read_back()->Stop();
     for (const auto& [number, here] : entry->slots()) here.slot->Drop(store::VoidReason::kLost);
     const auto publication = entry->publication();
     if (publication && !publication->accepted()) publication->Refuse(why);

@@ -31,7 +31,8 @@ Settings MakeSettings(const NodeConfig& config);
 // Members in the order of their dependencies: each uses only those above it.
 struct Assembly {
   Assembly(const NodeConfig& config_in, Settings settings_in, const Environment& environment,
-           std::shared_ptr<store::SharedSegment> segment_in);
+           std::shared_ptr<store::SharedSegment> segment_in,
+           std::shared_ptr<store::Disk> disk = nullptr);
 
   // Peers may fetch.
   Result<void> Listen();
@@ -51,6 +52,7 @@ struct Assembly {
   const std::unique_ptr<directory::DirectoryClient> directory;
   const std::shared_ptr<const Decisions> decisions;
   MemoryBroker memory;
+  std::unique_ptr<Spiller> spiller;  // null: there is no disk
   ObjectTable table;
   Owners owners;
   Registers registers;
@@ -69,6 +71,8 @@ struct Assembly {
   std::string address;
 
  private:
+  std::unique_ptr<Spiller> MakeSpiller(std::shared_ptr<store::Disk> disk);
+  void OnCopyLost(const store::CopyPtr& copy);
   net::Task<void> SweepNowAndThen();
 };
 

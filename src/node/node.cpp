@@ -33,8 +33,10 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
   return 32 + 4 * config.data_threads + 4 * config.directory.size();
 }
 
-// Its loops, and a few that come and go.
-std::size_t ThreadsFor(const NodeConfig& config) { return 4 + config.data_threads; }
+// Its loops, and a few that come and go; of a disk four.
+std::size_t ThreadsFor(const NodeConfig& config) {
+  return 4 + config.data_threads + (config.spill_folder.empty() ? 0 : 4);
+}
 
 // Others would look for this node on their own hosts.
 void WarnOfAddress(const NodeConfig& config, const std::string& address) {
@@ -83,10 +85,15 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
   log::Info("reserves the first of {} of memory", FormatSize(config.memory_bytes));
   TRY_ASSIGN(std::shared_ptr<store::SharedSegment> segment,
              environment.segment(config.memory_bytes));
-  TRY_ASSIGN(std::unique_ptr<Node> node, OrExhausted("a node's parts", [&] {
-               return Result<std::unique_ptr<Node>>(new Node(std::make_unique<Assembly>(
-                   config, MakeSettings(config), environment, std::move(segment))));
-             }));
+  std::shared_ptr<store::Disk> disk;
+  if (!config.spill_folder.empty()) {
+    TRY_ASSIGN(disk, environment.disk(config.spill_folder, config.spill_limit_bytes));
+  }
+  TRY_ASSIGN(
+      std::unique_ptr<Node> node, OrExhausted("a node's parts", [&] {
+        return Result<std::unique_ptr<Node>>(new Node(std::make_unique<Assembly>(
+            config, MakeSettings(config), environment, std::move(segment), std::move(disk))));
+      }));
   Assembly& assembly = *node->assembly_;
   TRY(assembly.runtime.Start(assembly.settings.name));
   TRY(assembly.Listen());

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/process_metrics.h"
 #include "node/assembly.h"
 #include "node/clients/wait_counts.h"
 #include "node/local/local_clients.h"
@@ -108,6 +109,24 @@ Metrics OfClients(const WaitCounts& waits, const LocalClients& clients) {
               clients.limits().quota.bytes)};
 }
 
+// Without a disk none.
+Metrics OfDisk(const Spiller* spiller) {
+  if (spiller == nullptr) return {};
+  const Spiller::Counts& counts = spiller->counts();
+  return {CounterOf("hoplite_spilled_bytes_total", "Object bytes written to the disk of --spill",
+                    counts.written_bytes),
+          CounterOf("hoplite_spilled_objects_total", "Objects written to the disk",
+                    counts.written_objects),
+          CounterOf("hoplite_failed_spills_total", "Writes of objects to the disk that failed",
+                    counts.failed_writes),
+          CounterOf("hoplite_unreadable_objects_total",
+                    "Objects that were lost here because the disk could not read them",
+                    counts.lost_copies),
+          GaugeOf("hoplite_disk_used_bytes", "Room that objects take on the disk",
+                  spiller->used_bytes()),
+          GaugeOf("hoplite_disk_limit_bytes", "Limit of that room", spiller->limit_bytes())};
+}
+
 std::size_t ShardsAway(const directory::DirectoryClient& directory) {
   std::size_t away = 0;
   for (std::size_t i = 0; i < directory.shard_count(); ++i) away += directory.connected(i) ? 0 : 1;
@@ -131,9 +150,11 @@ Metrics NodeMetrics::Give(Assembly& node, const LocalClients& clients) const {
   };
   add(OfTransfers(node.counters, node.data_plane.gate()));
   add(OfStore(node.store.usage(), use_));
+  add(OfDisk(node.spiller.get()));
   add(OfClients(waits_, clients));
   add({GaugeOf("hoplite_shards_away", "Directory shards without a session with this node",
                ShardsAway(*node.directory))});
+  add(MetricsOf(node.inventory.Usage().process));
   return all;
 }
 

@@ -1,5 +1,7 @@
 #include "protocol/elements.h"
 
+#include "protocol/object_name.h"
+
 namespace hoplite::protocol {
 namespace {
 
@@ -23,12 +25,14 @@ std::string WithElements(std::optional<DType> dtype, std::string_view users) {
 }
 
 std::optional<DType> ElementsIn(std::string_view metadata) {
+  metadata = WithoutName(metadata);
   if (!HasNote(metadata)) return {};
   const auto dtype = static_cast<DType>(metadata[kElementsMark.size()]);
   return SizeOf(dtype) != 0 ? std::optional(dtype) : std::nullopt;
 }
 
 std::string_view UsersPart(std::string_view metadata) {
+  metadata = WithoutName(metadata);
   return HasNote(metadata) ? metadata.substr(kNoteBytes) : metadata;
 }
 

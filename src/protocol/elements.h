@@ -1,5 +1,6 @@
 // The type of an object's elements, where whoever put it noted one (PutOptions::dtype). Everywhere it
-// stands before the user's own metadata; so all that holds for metadata holds for it.
+// stands before the user's own metadata, behind the object's name; so all that holds for metadata holds
+// for it.
 #pragma once
 
 #include <optional>

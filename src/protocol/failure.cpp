@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::protocol {
 
@@ -13,6 +14,7 @@ std::string FailureMetadata(const Error& error) {
 }
 
 std::optional<Error> FailureIn(std::string_view metadata) {
+  metadata = WithoutName(metadata);
   if (metadata.size() <= kFailureMark.size() || !metadata.starts_with(kFailureMark)) return {};
   metadata.remove_prefix(kFailureMark.size());
   const auto code = static_cast<ErrorCode>(metadata.front());

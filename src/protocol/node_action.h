@@ -91,7 +91,7 @@ struct Recall {
 struct Deleted {
   ObjectId object;
   Duration remaining{0};
-  Version version;  // the mark's own: newer than what it deletes, older than what is put after it
+  Version version;  // the tombstone's: newer than what it deletes, older than a later put
 };
 
 // What became of the node's change of this number: `deleted`: nobody owns the id, it is being

@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/layout.h"
+#include "base/process_use.h"
 #include "base/time.h"
 #include "protocol/reduce_event.h"
 #include "protocol/register.h"
@@ -58,6 +59,13 @@ struct CopyGone {
   ObjectId object;
   Version version;
   GoneReason reason = GoneReason::kDropped;
+};
+
+// Whether the bytes of the node's complete copy lie on its disk only (R124).
+struct CopyMoved {
+  ObjectId object;
+  Version version;
+  bool on_disk = false;
 };
 
 // "Where is it?" Parked until the object exists. Answer: Located, InlineObject or Deleted. At most
@@ -190,6 +198,7 @@ struct Held {
   bool primary = false;             // made by a Put: not to be evicted
   std::vector<Upstream> upstreams;  // for the dependency graph; no stripe twice (R15)
   bool ever_owned = false;          // it goes with the id's last owner
+  bool on_disk = false;             // as in CopyMoved
 };
 // All bytes of a complete copy, for the directory to keep: its putter repeats them after the
 // shard's restart, when its inventory is told. Answered with InlineFull where there is no room.
@@ -201,7 +210,7 @@ struct HeldBytes {
 struct Tombstone {
   ObjectId object;
   Duration remaining{0};
-  Version version;  // the mark's own, see Deleted
+  Version version;  // the tombstone's own, see Deleted
 };
 // The node owns the id, answered or not; or it did, as of a change that other nodes may not have
 // felt yet. `number` is that of its last change. Answer: OwnerAnswer.
@@ -213,7 +222,7 @@ struct Owned {
 };
 struct InventoryEnd {};
 
-// How full the node's store is, and how it fared; for status only. Goes to every shard.
+// How full the node's store is, how it fared, and what its process takes; for status only. Goes to every shard.
 struct StoreUsage {
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;
@@ -221,12 +230,16 @@ struct StoreUsage {
   std::uint64_t received_bytes = 0;  // of objects, from and to other nodes, since its start
   std::uint64_t sent_bytes = 0;
   std::uint64_t told_at_us = 0;  // by a clock of the node that only goes forward
+  std::uint64_t disk_bytes = 0;  // that objects may take on its disk; 0: it has none
+  std::uint64_t disk_used_bytes = 0;
+  ProcessUse process = {};
 };
 
 // What a node waits for, and its shards can't see.
 struct Wait {
   ObjectId object;
-  std::string why;  // in words
+  std::string why;        // in words
+  std::string name = {};  // of the object, if nobody else can know it; empty: it is not known here
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 inline constexpr std::size_t kMostWaits = 64;
@@ -238,9 +251,9 @@ struct ToldWaits {
 };
 
 using NodeEvent =
-    std::variant<Create, Withdraw, CopyComplete, CopyGone, Locate, CancelLocate, Want, CancelWant,
-                 GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held, HeldBytes,
-                 Tombstone, InventoryEnd, StoreUsage, ToldWaits, ReduceOpen, ReduceShape,
+    std::variant<Create, Withdraw, CopyComplete, CopyGone, CopyMoved, Locate, CancelLocate, Want,
+                 CancelWant, GrantClosed, Progress, Delete, EvictAsk, Subscribe, Unsubscribe, Held,
+                 HeldBytes, Tombstone, InventoryEnd, StoreUsage, ToldWaits, ReduceOpen, ReduceShape,
                  ReduceOrders, ReduceClose, SlotFailed, SlotDrained, ReduceCommit, SlotProgress,
                  Owner, Owned, RegisterUse>;
 

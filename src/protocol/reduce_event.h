@@ -63,7 +63,7 @@ struct SlotOrder {
 
 // Sources that the shard is to fold by itself, if it keeps the bytes of all that count (R82).
 struct ShardFold {
-  // More, or more of their bytes together, are not folded in one turn.
+  // More, or more of their bytes together, are not folded in one step.
   static constexpr std::size_t kMostSources = 1024;
   static constexpr std::uint64_t kMostBytes = 1 << 20;
 

@@ -9,6 +9,7 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
+#include "base/process_use.h"
 #include "base/time.h"
 #include "protocol/node_event.h"
 #include "protocol/node_info.h"
@@ -98,9 +99,10 @@ struct ShardView {
   std::uint64_t objects = 0;  // that it has a record of
   std::uint64_t inline_bytes = 0;
   std::uint64_t inline_total_bytes = 0;  // the limit of those
-  // The service adds the next two: the planner knows no session, and counts nothing.
+  // The service adds the next three: the planner knows no session or process, and counts nothing.
   SessionQueuesView queues;
   std::vector<MovesView> moves = {};
+  ProcessUse process = {};
 };
 
 // A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.
@@ -112,7 +114,9 @@ inline constexpr std::size_t kMaxPageParts = 4000;
 struct PageRequest {
   std::optional<ObjectId> after;  // those behind it in the order of ids; none: from the first
   std::uint32_t limit = kMaxPageObjects;
-  bool under_way = false;  // only those on their way to somebody, being made, or waited for
+  // Only those on their way to somebody, being made, or waited for. The first page then also has those
+  // without a record that nodes wait for, of all shards.
+  bool under_way = false;
 };
 struct ObjectPage {
   std::vector<ObjectView> objects;

@@ -6,6 +6,14 @@
 #include "base/check.h"
 
 namespace hoplite::store {
+namespace {
+
+std::uint64_t NextNumber() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
 
 Copy::Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::byte> bytes,
            std::uint64_t segment_offset, std::function<void()> release)
@@ -15,6 +23,7 @@ Copy::Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::
       bytes_(bytes),
       segment_offset_(segment_offset),
       release_(std::move(release)),
+      number_(NextNumber()),
       marks_(layout.stripe_count),
       checksums_(layout.block_count()) {
   const bool window = !bytes.empty() && bytes.size() % layout.block_bytes == 0;
@@ -23,6 +32,37 @@ Copy::Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::
   }
   HOPLITE_CHECK(bytes.size() == layout.size_bytes || (windowed() && window),
                 "a copy has memory for its whole object, or for some blocks of it");
+}
+
+Copy::Copy(const Copy& of, Place place)
+    : object_(of.object_),
+      layout_(of.layout_),
+      metadata_(of.metadata_),
+      segment_offset_(0),
+      place_(std::move(place)),
+      number_(of.number_),
+      made_here_(of.made_here_),
+      version_(of.version_),
+      marks_(of.layout_.stripe_count),
+      checksums_(of.checksums_) {
+  HOPLITE_CHECK(of.state() == CopyState::kFinal, "what lies on a disk is final");
+  for (std::uint32_t s = 0; s < layout_.stripe_count; ++s) {
+    marks_[s] = layout_.stripe_block_count(s);
+  }
+  whole_stripes_ = layout_.stripe_count;
+  final_stripes_ = layout_.all_stripes();
+  state_ = CopyState::kFinal;
+}
+
+void Copy::StandFor(const Copy& of) {
+  number_ = of.number_;
+  made_here_ = of.made_here_;
+  version_ = of.version_;
+}
+
+void Copy::TakeOver(Copy& from) {
+  ever_owned_ = from.ever_owned_;
+  counted_ = std::move(from.counted_);
 }
 
 Copy::~Copy() {
@@ -96,6 +136,7 @@ bool Copy::Void(VoidReason reason) {
   if (!void_reason_.compare_exchange_strong(expected, reason)) return false;
   state_.store(CopyState::kVoid);
   WakeListeners();
+  if (spilled_) spilled_->Void(reason);
   return true;
 }
 

@@ -6,6 +6,9 @@
 // and listeners may be used from any thread; a stripe's marks are advanced by one thread at a time;
 // the rest is constant or belongs to the node's loop.
 //
+// A copy that lies on a disk only has no bytes here. It is complete and final, has its checksums, and
+// stands for a copy of the same version that was in memory (R120).
+//
 // Invariants
 //   1. blocks below a stripe's mark are verified (their checksum is in the table) and never change;
 //      of a window: until its reader took them
@@ -28,6 +31,7 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/mutex.h"
+#include "store/disk_space.h"
 
 namespace hoplite::store {
 
@@ -60,6 +64,9 @@ class Copy {
   // `bytes` has room for a part of the object only (whole blocks), the copy is a window.
   Copy(ObjectId object, Layout layout, std::string metadata, std::span<std::byte> bytes,
        std::uint64_t segment_offset, std::function<void()> release);
+  using Place = std::shared_ptr<const DiskSpace::Place>;
+  // The bytes of a final copy, where they lie on a disk.
+  Copy(const Copy& of, Place place);
   ~Copy();
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
@@ -72,13 +79,19 @@ class Copy {
 
   // A window moves along the object as its one reader, who alone sees it, takes the bytes: byte b
   // lies at b modulo its size. Any thread.
-  bool windowed() const { return bytes_.size() < layout_.size_bytes; }
+  bool windowed() const { return !on_disk() && bytes_.size() < layout_.size_bytes; }
   std::uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
   // The bytes before this offset have memory. It moves with a window.
   std::uint64_t room_end() const;
   // Bytes [0, prefix) were read: their memory is for those that follow. Never shrinks; wakes
   // listeners.
   void Take(std::uint64_t prefix_bytes);
+
+  // It lies on a disk only. The number tells one version's bytes, in memory or not, from all others
+  // of the process.
+  bool on_disk() const { return place_ != nullptr; }
+  const Place& place() const { return place_; }
+  std::uint64_t number() const { return number_; }
 
   // Stripes that this node makes itself, of a version that a Put or a reduction makes; the others, if
   // any, are fetched. Only on the node's loop, as what follows.
@@ -92,6 +105,13 @@ class Copy {
   void set_ever_owned(bool ever_owned) { ever_owned_ = ever_owned; }
   // Goes when the copy is unlisted, or with it: so whoever counts copies learns of that.
   void set_counted(std::shared_ptr<void> counted) { counted_ = std::move(counted); }
+  // The same bytes on a disk, while they lie there, too; null: they don't. It becomes void with this.
+  const std::shared_ptr<Copy>& spilled() const { return spilled_; }
+  void set_spilled(std::shared_ptr<Copy> spilled) { spilled_ = std::move(spilled); }
+  // The bytes of that copy come here, into memory: before anybody sees this one.
+  void StandFor(const Copy& of);
+  // It is listed in the place of that one from now on.
+  void TakeOver(Copy& from);
 
   // Any thread. A mark read here was released after its blocks and checksums were written.
   std::uint32_t mark(std::uint32_t stripe) const;
@@ -126,11 +146,14 @@ class Copy {
   const std::span<std::byte> bytes_;
   const std::uint64_t segment_offset_;
   const std::function<void()> release_;
+  const Place place_;
+  std::uint64_t number_;
 
   StripeMask made_here_ = 0;  // node's loop only, as these two
   Version version_;
   bool ever_owned_ = false;
   std::shared_ptr<void> counted_;
+  std::shared_ptr<Copy> spilled_;
 
   std::vector<std::atomic<std::uint32_t>> marks_;
   std::vector<std::uint64_t> checksums_;  // written before the mark that covers them is released

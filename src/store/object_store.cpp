@@ -195,15 +195,32 @@ void ObjectStore::Touch(const ObjectId& object, Time now) {
   const auto found = listed_.find(object);
   if (found == listed_.end()) return;
   Age& age = found->second.age;
+  if (found->second.copy->on_disk()) {
+    age.first = now;
+    return;
+  }
   by_age_.erase(age);
   age.first = now;
   by_age_.emplace(age, object);
 }
 
+void ObjectStore::Replace(const CopyPtr& copy) {
+  Listed& listed = listed_.at(copy->object());
+  copy->TakeOver(*listed.copy);
+  listed.copy = copy;
+  if (copy->on_disk()) {
+    by_age_.erase(listed.age);
+    listed.extent = Extent{};
+  } else {
+    by_age_.emplace(listed.age, copy->object());
+    listed.extent = ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
+  }
+}
+
 void ObjectStore::Remove(const ObjectId& object) {
   const auto found = listed_.find(object);
   if (found == listed_.end()) return;
-  by_age_.erase(found->second.age);
+  if (!found->second.copy->on_disk()) by_age_.erase(found->second.age);
   found->second.copy->set_counted(nullptr);
   listed_.erase(found);
 }
@@ -238,6 +255,53 @@ std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
   return pool_->WithAllocator([&](const ExtentAllocator& allocator) {
     return PickVictims(by_age_ | std::views::transform(candidate), allocator, bytes);
   });
+}
+
+ObjectStore::Outflow ObjectStore::VictimsWithDisk(
+    std::uint64_t bytes, const std::function<bool(const Copy&)>& evictable,
+    const std::function<Spill(const Copy&)>& spill) const {
+  enum class Turn : std::uint8_t { kRelayed, kSpilled, kToSpill, kNever };
+  const auto turn_of = [&](const Listed& listed) {
+    const Copy& copy = *listed.copy;
+    if (copy.state() != CopyState::kFinal) return Turn::kNever;
+    const long pins = listed.copy.use_count() - 1;
+    if (listed.kind == CopyKind::kRelayed) {
+      return pins == 0 && evictable(copy) ? Turn::kRelayed : Turn::kNever;
+    }
+    if (copy.spilled()) return pins == 0 ? Turn::kSpilled : Turn::kNever;
+    const Spill how = spill(copy);
+    if (how == Spill::kUnderWay) return pins == 1 ? Turn::kSpilled : Turn::kNever;
+    return how == Spill::kMay && pins == 0 ? Turn::kToSpill : Turn::kNever;
+  };
+  if (!FitsEver(bytes)) return {};
+  const std::vector<ObjectId> victims = pool_->WithAllocator([&](const ExtentAllocator& allocator) {
+    EvictionPlan plan(allocator, bytes);
+    for (const Turn turn : {Turn::kRelayed, Turn::kSpilled, Turn::kToSpill}) {
+      for (const auto& [age, object] : by_age_) {
+        const Listed& listed = listed_.at(object);
+        if (listed.extent.size == 0 || turn_of(listed) != turn) continue;
+        if (plan.Add({.object = object, .extent = listed.extent})) return plan.Victims();
+      }
+    }
+    return std::vector<ObjectId>();
+  });
+  Outflow outflow;
+  for (const ObjectId& object : victims) {
+    const Listed& listed = listed_.at(object);
+    const Turn turn = turn_of(listed);
+    if (turn == Turn::kRelayed) outflow.relayed.push_back(object);
+    if (turn == Turn::kSpilled && listed.copy->spilled()) outflow.spilled.push_back(object);
+    if (turn == Turn::kToSpill) outflow.to_spill.push_back(object);
+  }
+  return outflow;
+}
+
+std::vector<ObjectId> ObjectStore::InBoth() const {
+  std::vector<ObjectId> both;
+  for (const auto& [age, object] : by_age_) {
+    if (listed_.at(object).copy->spilled()) both.push_back(object);
+  }
+  return both;
 }
 
 StoreUsage ObjectStore::usage() const {

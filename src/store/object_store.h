@@ -45,7 +45,7 @@ struct StoreUsage {
   std::uint64_t free_bytes = 0;
   std::uint64_t largest_hole_bytes = 0;      // of the free ones, those that lie together
   std::uint64_t not_yet_reserved_bytes = 0;  // neither used nor free
-  std::size_t copies = 0;
+  std::size_t copies = 0;                    // on a disk or not
 
   std::string InWords() const;  // "4096 of 65536 bytes are in use"
 };
@@ -96,6 +96,8 @@ class ObjectStore {
   void MakePrimary(const ObjectId& object);
   void MakeRelayed(const ObjectId& object);
   void Touch(const ObjectId& object, Time now);  // used now: the last to be evicted
+  // Lists this copy in the place of the listed one, of the same version: in memory, or on a disk only.
+  void Replace(const CopyPtr& copy);
   // Unlists; the memory returns when the last pin goes.
   void Remove(const ObjectId& object);
   std::vector<CopyPtr> List() const;  // ordered by id
@@ -110,6 +112,20 @@ class ObjectStore {
   // Least recently used first: complete, relayed, unpinned copies whose removal would make room for
   // `bytes`; empty if nothing helps. A pin is any pointer to the copy besides the store's own.
   std::vector<ObjectId> Victims(std::uint64_t bytes) const;
+
+  // The same, if others may go to a disk, too, which are asked for after all relayed ones: first those
+  // that lie there already or are on their way, which has one pin; then the others, least recently
+  // used first. Of the listed copies in memory.
+  struct Outflow {
+    std::vector<ObjectId> relayed;
+    std::vector<ObjectId> spilled;   // lie on the disk, too
+    std::vector<ObjectId> to_spill;  // do not, and are not on their way
+  };
+  enum class Spill : std::uint8_t { kNever, kMay, kUnderWay };
+  Outflow VictimsWithDisk(std::uint64_t bytes, const std::function<bool(const Copy&)>& evictable,
+                          const std::function<Spill(const Copy&)>& spill) const;
+  // Copies in memory that lie on a disk, too, least recently used first.
+  std::vector<ObjectId> InBoth() const;
 
   StoreUsage usage() const;
   StoreUse Use() const;  // looks at every copy
@@ -135,7 +151,7 @@ class ObjectStore {
 
   const std::shared_ptr<Pool> pool_;
   std::map<ObjectId, Listed> listed_;
-  std::map<Age, ObjectId> by_age_;  // the same copies, oldest first
+  std::map<Age, ObjectId> by_age_;  // those in memory, oldest first
   std::uint64_t created_ = 0;
   const Reserver reserver_;  // last: it ends before the rest goes
 };

@@ -25,6 +25,8 @@ v1::Welcome ToProto(const Welcome& welcome);
 v1::Ended ToProto(const Ended& ended);
 v1::NodeEvent ToProto(const protocol::NodeEvent& event);
 v1::NodeAction ToProto(const protocol::NodeAction& action);
+v1::NodeMessage ToProto(const NodeMessage& message);
+v1::ShardMessage ToProto(const ShardMessage& message);
 v1::Failure ToProto(const NoAnswer& why);
 
 Result<Hello> FromProto(const v1::Hello& message);

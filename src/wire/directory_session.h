@@ -17,7 +17,7 @@
 
 namespace hoplite::wire {
 
-inline constexpr std::uint32_t kDirectoryProtocol = 17;
+inline constexpr std::uint32_t kDirectoryProtocol = 18;
 
 // A node introduces itself.
 struct Hello {
@@ -47,13 +47,13 @@ struct Welcome {
 
 // Why a session was refused or ends.
 struct Ended {
-  Error error;
+  Error error{ErrorCode::kInternal, ""};
   bool retry = true;  // false: joining again can't succeed
 };
 
 // Why a question has no other answer.
 struct NoAnswer {
-  Error error;
+  Error error{ErrorCode::kInternal, ""};
 };
 
 // The parts of a message are meant in this order. `number` and `taken` pace events and actions, see

@@ -55,7 +55,10 @@ std::optional<Shape> ShapeOf(FrameKind kind) {
     case FrameKind::kTraceAsk:
       return Shape{0, 0};
     case FrameKind::kTrace:
+    case FrameKind::kCheck:
       return Shape{4, 4};
+    case FrameKind::kCheckAsk:
+      return Shape{sizeof(std::uint64_t), sizeof(std::uint64_t) + kMaxAskedAddress};
   }
   return std::nullopt;
 }
@@ -117,6 +120,11 @@ void Put(Writer&, const Done&) {}
 void Put(Writer& out, const Give& f) { out.Put(f.payload_bytes).Put(f.checksum); }
 void Put(Writer&, const TraceAsk&) {}
 void Put(Writer& out, const Trace& f) { out.Put(f.payload_bytes); }
+void Put(Writer& out, const CheckAsk& f) {
+  HOPLITE_CHECK(f.address.size() <= kMaxAskedAddress, "an address");
+  out.Put(Raw(f.peer)).PutText(f.address);
+}
+void Put(Writer& out, const Check& f) { out.Put(f.payload_bytes); }
 
 // --- bodies, read: of a size within the kind's shape
 
@@ -230,6 +238,21 @@ Result<Frame> GetTrace(Reader& in) {
   return f;
 }
 
+Result<Frame> GetCheck(Reader& in) {
+  const Check f{in.Get<std::uint32_t>()};
+  if (f.payload_bytes > kMaxCheckBytes) {
+    return Broken(fmt::format("a check-up of {} bytes", f.payload_bytes));
+  }
+  return f;
+}
+
+CheckAsk GetCheckAsk(Reader& in) {
+  CheckAsk f;
+  f.peer = NodeId{in.Get<std::uint64_t>()};
+  f.address = GetText(in);
+  return f;
+}
+
 Result<Frame> GetFrame(Reader& in, const Header& header) {
   switch (header.kind) {
     case FrameKind::kHello:
@@ -254,6 +277,10 @@ Result<Frame> GetFrame(Reader& in, const Header& header) {
       return TraceAsk{};
     case FrameKind::kTrace:
       return GetTrace(in);
+    case FrameKind::kCheckAsk:
+      return GetCheckAsk(in);
+    case FrameKind::kCheck:
+      return GetCheck(in);
   }
   return Broken("unknown kind of frame");
 }
@@ -312,9 +339,9 @@ Result<Frame> DecodeBody(const Header& header, std::span<const std::byte> body) 
 FrameKind KindOf(const Frame& frame) { return static_cast<FrameKind>(frame.index() + 1); }
 
 std::string_view Name(FrameKind kind) {
-  static constexpr std::array<std::string_view, 12> kNames{"",     "hello",  "welcome",    "fetch",
-                                                           "data", "credit", "keep-alive", "end",
-                                                           "done", "give",   "trace-ask",  "trace"};
+  static constexpr std::array<std::string_view, 14> kNames{
+      "",    "hello", "welcome", "fetch",     "data",  "credit",    "keep-alive",
+      "end", "done",  "give",    "trace-ask", "trace", "check-ask", "check"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "";
 }

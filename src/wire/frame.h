@@ -36,6 +36,9 @@ inline constexpr std::uint32_t kMaxPayloadBlocks = 64;
 inline constexpr std::uint32_t kMaxGiveBytes = 256_KiB;
 // What follows a Trace frame.
 inline constexpr std::uint32_t kMaxTraceBytes = 64_KiB;
+// What follows a Check frame.
+inline constexpr std::uint32_t kMaxCheckBytes = 4_KiB;
+inline constexpr std::size_t kMaxAskedAddress = 320;  // a host's name, and a port
 
 enum class FrameKind : std::uint8_t {
   kHello = 1,
@@ -49,6 +52,8 @@ enum class FrameKind : std::uint8_t {
   kGive = 9,
   kTraceAsk = 10,
   kTrace = 11,
+  kCheckAsk = 12,
+  kCheck = 13,
 };
 
 // First words of the connecting side. Of another protocol version only the version is known.
@@ -176,8 +181,22 @@ struct Trace {
   friend bool operator==(const Trace&, const Trace&) = default;
 };
 
+// "How is your host, and do you reach that peer?" Answered with a Check.
+struct CheckAsk {
+  NodeId peer = kNoNode;
+  std::string address;  // where; empty: no peer is asked for
+
+  friend bool operator==(const CheckAsk&, const CheckAsk&) = default;
+};
+
+// A check-up follows the frame, as wire/check_up.h says. The connection may carry the next Fetch.
+struct Check {
+  std::uint32_t payload_bytes = 0;
+  friend bool operator==(const Check&, const Check&) = default;
+};
+
 using Frame = std::variant<PeerHello, PeerWelcome, Fetch, Data, Credit, KeepAlive, End, Done, Give,
-                           TraceAsk, Trace>;
+                           TraceAsk, Trace, CheckAsk, Check>;
 
 void Append(std::vector<std::byte>& to, const Frame& frame);
 std::vector<std::byte> Encode(const Frame& frame);

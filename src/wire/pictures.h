@@ -16,7 +16,7 @@ v1::StatusReply ToProto(const protocol::StatusPage& status);
 v1::StatusRequest ToProto(const protocol::PageRequest& page);
 
 Result<protocol::NodeView> FromProto(const v1::NodeView& message);
-protocol::ShardView FromProto(const v1::ShardView& message);  // every one is sound
+Result<protocol::ShardView> FromProto(const v1::ShardView& message);
 Result<protocol::ObjectView> FromProto(const v1::ObjectView& message);
 Result<protocol::StatusPage> FromProto(const v1::StatusReply& message);
 Result<protocol::PageRequest> FromProto(const v1::StatusRequest& message);

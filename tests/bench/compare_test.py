@@ -12,7 +12,7 @@ def exit_status(failures):
     """Of a run in which these sentences were said; and whether what there is was written."""
     run = mock.Mock(failures=failures)
     with contextlib.ExitStack() as stack:
-        for name, value in (("parse_options", mock.Mock()), ("Run", mock.Mock(return_value=run)),
+        for name, value in (("parse_options", mock.Mock(return_value=mock.Mock(ssh=None))), ("Run", mock.Mock(return_value=run)),
                             ("environment.describe", mock.Mock(return_value={})), ("hosts.end_on_signals", mock.Mock())):
             stack.enter_context(mock.patch(f"compare.{name}", value))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))

@@ -134,6 +134,12 @@ class Documents(unittest.TestCase):
         self.assertEqual(report.fastest(rows).splitlines()[2:],
                          ["| 1 KiB | gloo 2.00 (2.00) |  |", "| 1 MiB | **hoplite** 2.00 (1.50) | even (gloo) |"])
 
+    def test_tables_over_sizes_have_the_names_of_the_osu_benchmarks(self):
+        tables = report.curves([row(size=MIB, hoplite=[1.0]), row(size=MIB, kind="round_trip", hoplite=[1.0]),
+                                row(size=MIB, kind="point_to_point", hoplite=[1.0])])
+        for heading in ("### broadcast (osu_bcast), ", "### round trip (osu_latency), ", "### point to point, "):
+            self.assertIn(heading, tables)
+
 
 class Courses(unittest.TestCase):
     def course(self, seconds, struck=None):

@@ -35,6 +35,19 @@ class Headline(unittest.TestCase):
         row = next(row for row in reference() if "a relay killed" in row.case)
         self.assertIsNone(dict(headline.bars_of(row))["Gloo"])
 
+    def test_it_says_how_fast_links_are_and_why_there_is_no_result(self):
+        picture = headline.drawn(reference(), headline.THEMES[""])
+        self.assertIn(">8 MiB to 16 hosts, 50 Mbit/s<", picture)
+        self.assertIn(">64 MiB to 6 hosts, 100 Mbit/s<", picture)
+        self.assertEqual(picture.count(">no result: its job ends with the killed rank<"), 3)
+
+    def test_who_failed_is_told_from_who_was_not_measured(self):
+        row = next(row for row in reference() if row.case == "reduce 8 MiB, 16 hosts x 50 Mbit/s")
+        row.series["gloo"] = [None, None]
+        del row.series["openmpi"]
+        why = headline.why_none(row)
+        self.assertEqual((why["Gloo"], why["Open MPI"]), (headline.FAILED, headline.NOT_MEASURED))
+
     def test_nothing_is_drawn_of_a_run_that_lacks_a_case(self):
         self.assertIsNone(headline.drawn(reference()[:1], headline.THEMES[""]))
 

@@ -49,7 +49,8 @@ class Beside(unittest.TestCase):
     def test_broadcasts_and_reductions_run_by_its_driver_where_it_has_one(self):
         with tempfile.TemporaryDirectory() as folder:
             beside = pathlib.Path(folder)
-            peers = compare.Peers(argparse.Namespace(programs=beside, peers=["hoplite"], directory_with_source=False, beside=beside))
+            peers = compare.Peers(argparse.Namespace(
+                programs=beside, peers=["hoplite"], venv=None, directory_with_source=False, beside=beside))
 
             def names(case):
                 return [peer.name for peer in peers.for_transfers(case)]

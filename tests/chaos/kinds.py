@@ -17,6 +17,7 @@ class Kind:
     node_descriptors: int | None = None  # how many a node may open beside those that it has when it is ready
     shard_descriptors: int | None = None
     memory: int | None = None  # of a node
+    disk: int | None = None  # of a node, to which it writes what was put when memory is wanted
     directory_rate: str | None = None  # of the shards' links; needs namespaces
     rates: tuple[str, ...] = ()  # each second one node's link gets another of these; needs namespaces
     sites: int = 1  # nodes stand in so many, in turn
@@ -34,6 +35,8 @@ ALL = {kind.name: kind for kind in (
          permits=("resource_exhausted", "unavailable", "timeout")),
     # Less than a round's objects together.
     Kind("memory", memory=3 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
+    # The same, and disks that have room for all.
+    Kind("spill", memory=3 * MIB, disk=1024 * MIB, permits=("resource_exhausted", "timeout", "cancelled")),
     Kind("slow", directory_rate="4mbit"),
     Kind("small", largest=16 * KIB),  # all live in the directory
     Kind("pairs", apart=(1, 2)),

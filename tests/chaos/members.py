@@ -8,6 +8,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -127,6 +128,7 @@ class Member:
                 target = os.readlink(f"{folder}/{name}")
             except FileNotFoundError:
                 continue  # closed meanwhile
+            target = re.sub(r"#\d+ \(deleted\)$", "# (deleted)", target)  # a file without a name: of --spill
             kind, _, number = target.partition(":[")
             if kind == "socket":
                 kind = self._kind_of_socket(number.rstrip("]"))
@@ -181,7 +183,8 @@ class Cluster:
         if self._kind.loopback and number % 2:
             directory = directory.replace(Loopback.address, "localhost")
         site = ("--site", f"site {number % self._kind.sites}") if self._kind.sites > 1 else ()
-        command = (self.hoplite, "node", *self._security.node, *site, "--directory", directory, "--listen",
+        disk = ("--spill", self.folder, "--spill-limit", self._kind.disk) if self._kind.disk else ()
+        command = (self.hoplite, "node", *self._security.node, *site, *disk, "--directory", directory, "--listen",
                    f"{host.address}:{port}", "--socket", self.socket(number), "--memory", memory,
                    "--name", f"n{number}", *self._places.own_rate(), "--json")
         return Member(f"n{number}", host, command, self.folder / f"n{number}.log",

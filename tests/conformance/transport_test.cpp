@@ -152,6 +152,72 @@ TEST_P(TransportTest, HeadComesBeforeThePayloadOfADescriptor) {
   }
 }
 
+TEST_P(TransportTest, ManyPiecesComeOneBehindTheOther) {
+  const auto [near, far] = Pair();
+  const Bytes bytes = RandomBytes(300'000);
+  Bytes sent;
+  std::vector<Outgoing> pieces;
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::span<const std::byte> all(bytes);
+    pieces.push_back({all.subspan(i, i % 3 * 17), {all.subspan(7 * i, i % 4 * (1000 + i * i))}});
+    for (const auto part : {pieces.back().head, pieces.back().payload.bytes})
+      sent.insert(sent.end(), part.begin(), part.end());
+  }
+  Running<Result<void>> sending(loop, near->SendMany(pieces));
+  Bytes got(sent.size());
+  ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
+  ASSERT_TRUE(sending.Finish());
+  EXPECT_TRUE(got == sent);
+}
+
+TEST_P(TransportTest, WhatDoesNotFitMayComeBehind) {
+  const auto [near, far] = Pair();
+  const Bytes sent = RandomBytes(1000);
+  ASSERT_TRUE(Send(near, sent));
+  Bytes got;
+  while (got.size() < sent.size()) {
+    Bytes first(300);
+    Bytes behind(80);
+    const auto count = RunTask(loop, far->ReceiveOn(first, behind));
+    ASSERT_TRUE(count);
+    ASSERT_GE(*count, 1u);
+    first.insert(first.end(), behind.begin(), behind.end());
+    ASSERT_LE(*count, first.size());
+    got.insert(got.end(), first.begin(), first.begin() + static_cast<long>(*count));
+  }
+  EXPECT_TRUE(got == sent);
+}
+
+TEST_P(TransportTest, AStreamGoesOnOnAnotherLoop) {
+  const auto [near, far] = Pair();
+  const Bytes sent = RandomBytes(100'000);
+  Bytes got(sent.size());
+  {
+    Running<Result<void>> sending(loop, near->Send(sent, Payload{}));
+    ASSERT_TRUE(RunTask(loop, ReceiveAll(far, got)));
+    ASSERT_TRUE(sending.Finish());
+  }
+  asio::io_context other(1);
+  const StreamPtr moved = far->MoveTo(other);
+  EXPECT_EQ(far->closed(), moved != nullptr);
+  if (!moved) return;  // it stays
+
+  EXPECT_EQ(&moved->loop(), &other);
+  EXPECT_EQ(moved->peer_address(), far->peer_address());
+  far->Close();  // leaves the connection open
+  ASSERT_TRUE(Send(near, std::span(sent).first(1000)));
+  Bytes there(1000);
+  ASSERT_TRUE(RunTask(other, ReceiveAll(moved, there)));
+  EXPECT_TRUE(std::equal(there.begin(), there.end(), sent.begin()));
+  ASSERT_TRUE(RunTask(other, moved->Send(std::span(sent).first(500), Payload{})));
+  Bytes back(500);
+  ASSERT_TRUE(RunTask(loop, ReceiveAll(near, back)));
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), sent.begin()));
+  moved->Close();
+  EXPECT_EQ(CodeOf(RunTask(loop, near->ReceiveSome(back))), ErrorCode::kUnavailable);
+  EXPECT_EQ(far->MoveTo(other), nullptr) << "it is closed";
+}
+
 TEST_P(TransportTest, ReceiveSomeGivesWhatHasArrived) {
   const auto [near, far] = Pair();
   const Bytes sent = RandomBytes(10);

@@ -52,6 +52,9 @@ constexpr NamedCall kCalls[] = {
     {"memfd_create", Call::kMemfdCreate},
     {"posix_fallocate", Call::kFallocate},
     {"open", Call::kOpen},
+    {"fallocate", Call::kDiskFallocate},
+    {"pwrite", Call::kPwrite},
+    {"pread", Call::kPread},
     {"eventfd", Call::kEventfd},
     {"pipe2", Call::kPipe},
     {"epoll_create1", Call::kEpollCreate},
@@ -187,6 +190,20 @@ TEST(ExhaustedStart, OfANode) {
       [] {});
 }
 
+TEST(ExhaustedStart, OfANodeWithADisk) {
+  const auto directory = *Directory::Start(NewDirectory());
+  int number = 0;
+  Exhaust(
+      [&]() -> Result<void> {
+        NodeConfig config = NewNode(*directory, "n" + std::to_string(++number), {}, 4_MiB);
+        config.spill_folder = std::filesystem::temp_directory_path();
+        config.spill_limit_bytes = 64_MiB;
+        TRY(Node::Start(config));
+        return {};
+      },
+      [] {});
+}
+
 TEST(ExhaustedStart, OfALocalCluster) {
   Exhaust(
       []() -> Result<void> {
@@ -239,7 +256,7 @@ class ExhaustedCall : public testing::Test {
   std::vector<ObjectId> made_;
 };
 
-constexpr CallOptions kWithin{.timeout = kTimeout};
+const CallOptions kWithin{.timeout = kTimeout};
 
 TEST_F(ExhaustedCall, Connect) {
   ExhaustCall([](Client&) { return Result<void>(); });

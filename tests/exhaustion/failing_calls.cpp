@@ -133,6 +133,21 @@ int open(const char* path, int flags, ...) {
   va_end(more);
   return real(path, flags, mode);
 }
+int fallocate(int fd, int mode, off_t offset, off_t size) {
+  HOPLITE_REAL(fallocate);
+  HOPLITE_FAIL(Call::kDiskFallocate, ENOSPC, -1);
+  return real(fd, mode, offset, size);
+}
+ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
+  HOPLITE_REAL(pwrite);
+  HOPLITE_FAIL(Call::kPwrite, EIO, -1);
+  return real(fd, bytes, size, offset);
+}
+ssize_t pread(int fd, void* bytes, size_t size, off_t offset) {
+  HOPLITE_REAL(pread);
+  HOPLITE_FAIL(Call::kPread, EIO, -1);
+  return real(fd, bytes, size, offset);
+}
 int eventfd(unsigned count, int flags) noexcept {
   HOPLITE_REAL(eventfd);
   HOPLITE_FAIL(Call::kEventfd, EMFILE, -1);

@@ -14,8 +14,11 @@ enum class Call : std::uint8_t {
   kAccept,
   kConnect,
   kMemfdCreate,
-  kFallocate,  // no space is left
+  kFallocate,  // of memory; no space is left
   kOpen,
+  kDiskFallocate,  // of a file; no space is left, too
+  kPwrite,         // an error of the disk, as the next
+  kPread,
   kEventfd,
   kPipe,
   kEpollCreate,

@@ -186,6 +186,7 @@ class Members {
       case 2:
         return CopyComplete{object, AVersion()};
       case 3:
+        if (Small(3) == 0) return CopyMoved{object, AVersion(), Small(1) == 0};
         return CopyGone{object, AVersion(), static_cast<GoneReason>(1 + Small(2))};
       case 4:
         return Locate{object, Small(2), std::uint64_t{Small(2)} << 16, Small(3)};

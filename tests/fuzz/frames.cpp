@@ -5,6 +5,7 @@
 #include "fuzz/targets.h"
 #include "net/frame_reader.h"
 #include "net/handshake.h"
+#include "wire/check_up.h"
 #include "wire/give.h"
 #include "wire/trace.h"
 
@@ -33,6 +34,12 @@ void ReadPayload(const wire::Frame& frame, std::span<const std::byte> payload) {
       for (const wire::TraceEntry& entry : *trace) bytes += kTraceHeadBytes + entry.text.size();
     }
     Require(!trace || bytes == payload.size(), "a trace has nothing that nobody reads");
+  } else if (std::holds_alternative<wire::Check>(frame)) {
+    const auto told = wire::DecodeCheckUp(payload);
+    if (!told) return;
+    const std::string again = wire::EncodeCheckUp(*told);
+    const auto back = wire::DecodeCheckUp(std::as_bytes(std::span(again)));
+    Require(back.has_value() && *back == *told, "a check-up that was read can be written");
   } else if (std::holds_alternative<wire::Give>(frame)) {
     const auto given = wire::DecodeGive(payload);
     if (!given) return;

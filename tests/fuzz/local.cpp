@@ -82,7 +82,8 @@ class Client {
 std::string ObjectOf(FuzzedDataProvider& data) {
   const auto which = data.ConsumeIntegralInRange<int>(0, 31);
   if (which == 31) return data.ConsumeRandomLengthString(21);
-  return std::string(ObjectId::FromName(std::to_string(which % 4)).view());
+  const ObjectId id = ObjectId::FromName(std::to_string(which % 4));
+  return std::string(id.view());
 }
 
 std::uint64_t SizeOf(FuzzedDataProvider& data) {

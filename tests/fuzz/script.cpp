@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/recorder.h"
+#include "wire/check_up.h"
 #include "wire/give.h"
 #include "wire/trace.h"
 
@@ -91,6 +92,13 @@ void AppendTrace(FuzzedDataProvider& data, std::vector<std::byte>& script) {
   script.insert(script.end(), bytes.begin(), bytes.end());
 }
 
+void AppendCheckUp(FuzzedDataProvider& data, std::vector<std::byte>& script) {
+  const std::string told = wire::EncodeCheckUp({.version = "1", .unreached = "no route"});
+  const auto bytes = std::as_bytes(std::span(told));
+  wire::Append(script, wire::Check{Mostly(data, static_cast<std::uint32_t>(bytes.size()))});
+  script.insert(script.end(), bytes.begin(), bytes.end());
+}
+
 void AppendSomething(FuzzedDataProvider& data, const DataMaker& make_data,
                      std::vector<std::byte>& script) {
   switch (data.ConsumeIntegralInRange<int>(0, 9)) {
@@ -124,11 +132,15 @@ void AppendSomething(FuzzedDataProvider& data, const DataMaker& make_data,
 }  // namespace
 
 void AppendRare(FuzzedDataProvider& data, std::vector<std::byte>& script) {
-  switch (data.ConsumeIntegralInRange<int>(0, 2)) {
+  switch (data.ConsumeIntegralInRange<int>(0, 4)) {
     case 0:
       return AppendGive(data, script);
     case 1:
       return AppendTrace(data, script);
+    case 2:
+      return AppendCheckUp(data, script);
+    case 3:
+      return wire::Append(script, wire::CheckAsk{});
     default:
       return wire::Append(script, wire::TraceAsk{});
   }

@@ -6,6 +6,7 @@
 #include "fuzz/node_parts.h"
 #include "fuzz/targets.h"
 #include "node/serve/serve.h"
+#include "wire/check_up.h"
 #include "wire/trace.h"
 
 namespace hoplite::fuzz {
@@ -53,6 +54,11 @@ struct Source : NodeParts {
     if (const auto* trace = std::get_if<wire::Trace>(&*frame)) {
       Require(trace->payload_bytes == payload.bytes.size() && wire::DecodeTrace(payload.bytes),
               "a trace is whole");
+      return;
+    }
+    if (const auto* check = std::get_if<wire::Check>(&*frame)) {
+      Require(check->payload_bytes == payload.bytes.size() && wire::DecodeCheckUp(payload.bytes),
+              "a check-up is whole");
       return;
     }
     Require((piece != nullptr) == !payload.bytes.empty(), "a payload belongs to a Data frame");

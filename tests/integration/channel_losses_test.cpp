@@ -14,8 +14,10 @@
 
 #include "base/units.h"
 #include "client/channel/head.h"
+#include "directory/directory_client.h"
 #include "testing/bytes.h"
 #include "testing/cluster.h"
+#include "testing/directory_cluster.h"
 
 namespace hoplite {
 namespace {
@@ -167,6 +169,48 @@ TEST_F(ChannelLosses, WhatWasNotPublishedInTimeGoes) {
   ExpectRead(trainer, *published);
   trainer.Close();
   EXPECT_TRUE(Eventually([&] { return cluster_->node(0).usage().used_bytes == 0; }, kBound));
+}
+
+// The new version lists an object again whose shard can't say whether it is there.
+TEST(ChannelOfTwoShards, WhatIsMadeWhileAShardIsAwayGoes) {
+  auto options = test::DirectoryCluster::Patient();
+  options.lease = 1s;
+  options.grace = 1s;
+  options.orphan_grace = 1s;
+  test::DirectoryCluster shards(2, options);
+  NodeConfig config{.directory = shards.addresses(), .listen = "127.0.0.1:0"};
+  config.memory_bytes = 32_MiB;
+  const auto node = *node::Node::Start(config, node::Environment());
+  Client client = testing::ClientOf(*node);
+  Channel trainer = *client.OpenChannel("it", {.timeout = 60s});
+  const std::size_t of_register = directory::ShardOf(ObjectId::FromName("it"), 2);
+  const std::vector<float> same(500'000, 2);
+  std::vector<float> weights(1'000'000, 3);
+  const auto publish = [&](std::chrono::milliseconds timeout, const std::vector<float>& second) {
+    weights[0] += 1;
+    return trainer.Publish(
+        std::vector<Part>{
+            {.name = "w", .bytes = std::as_bytes(std::span(weights)), .dtype = "float32"},
+            {.name = "same", .bytes = std::as_bytes(std::span(second)), .dtype = "float32"}},
+        {.timeout = timeout});
+  };
+  std::size_t of_object = of_register;
+  for (float other = 0; of_object == of_register; ++other) {
+    ASSERT_TRUE(publish(60s, std::vector<float>(500'000, other)));
+    ASSERT_TRUE(publish(60s, same));
+    const Snapshot last = *trainer.Get({.timeout = 60s});
+    of_object = directory::ShardOf(last.objects().front().id(), 2);
+  }
+  const std::uint64_t before = node->usage().used_bytes;
+  shards.StopShard(of_object);
+  for (std::size_t timeouts = 0; timeouts < 16;) {
+    if (!publish(250ms, same)) ++timeouts;
+  }
+  shards.StartShard(of_object);
+  ASSERT_TRUE(publish(60s, same));
+  EXPECT_TRUE(Eventually([&] { return node->usage().used_bytes <= before + 6'100'000; }, 60s));
+  trainer.Close();
+  EXPECT_TRUE(Eventually([&] { return node->usage().used_bytes == 0; }, 60s));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class HostileSource : public ::testing::Test {
     grant.version.incarnation = 1;
     grant.source = {kSource, "villain", listener_.address()};
     grant.stripes = 1;
-    lane_ = std::make_shared<ReceiveLane>(parts_.context, data_plane_, data_plane_.NextLoop(),
+    lane_ = std::make_shared<ReceiveLane>(parts_.context, data_plane_, data_plane_.LoopAt(0),
                                           std::make_shared<CopySink>(copy_), grant, StripeMask{1},
                                           0, [this](LaneEnd end) { ended_.set_value(end); });
     lane_->Start();

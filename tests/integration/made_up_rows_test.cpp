@@ -16,6 +16,7 @@
 #include "cli/command_line.h"
 #include "client/c/handles.h"
 #include "client/channel/patch.h"
+#include "hoplite/v1/directory.pb.h"
 #include "node/local/local_convert.h"
 #include "protocol/elements.h"
 #include "reduce/fold.h"
@@ -54,16 +55,16 @@ TEST(MadeUpRows, AreNotedWithAnObjectAndInAChannel) {
 }
 
 TEST(MadeUpRows, PassBetweenNodesAndShards) {
-  v1::Fold message;
-  wire::WriteFold({.op = kOp, .dtype = kDType}, message);
-  const auto fold = wire::ReadFold(message);
+  const auto message = wire::Written<v1::Fold>(protocol::Fold{.op = kOp, .dtype = kDType});
+  const auto fold = wire::ReadAs<protocol::Fold>(message);
   ASSERT_TRUE(fold) << fold.error().ToString();
   EXPECT_EQ(fold->op, kOp);
   EXPECT_EQ(fold->dtype, kDType);
   v1::ShardFold of_shard;
-  of_shard.add_sources(std::string(ObjectId::FromName("source").view()));
+  const ObjectId source = ObjectId::FromName("source");
+  of_shard.add_sources(std::string(source.view()));
   *of_shard.mutable_fold() = message;
-  EXPECT_TRUE(wire::ReadShardFold(of_shard));
+  EXPECT_TRUE(wire::ReadAs<protocol::ShardFold>(of_shard));
 }
 
 TEST(MadeUpRows, PassFromClientsToNodes) {

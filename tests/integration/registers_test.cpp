@@ -22,9 +22,9 @@ using ::testing::HasSubstr;
 using testing::kSoon;
 using namespace std::chrono_literals;
 
-constexpr CompareAndSetOptions kClaim{.writer = true, .timeout = 60s};
-constexpr CompareAndSetOptions kPlain{.timeout = 60s};
-constexpr ChangedOptions kSoonLater{.timeout = 60s};
+const CompareAndSetOptions kClaim{.writer = true, .timeout = 60s};
+const CompareAndSetOptions kPlain{.timeout = 60s};
+const ChangedOptions kSoonLater{.timeout = 60s};
 
 class RegistersTest : public ::testing::Test {
  protected:

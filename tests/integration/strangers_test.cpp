@@ -265,7 +265,8 @@ TEST_F(StrangersTest, AConnectionForQuestionsAnswersOneAfterTheOther) {
   v1::NodeMessage status;
   status.mutable_status();
   v1::NodeMessage info;
-  info.mutable_info()->set_object(std::string(ObjectId::Random().view()));
+  const ObjectId object = ObjectId::Random();
+  info.mutable_info()->set_object(std::string(object.view()));
   ASSERT_TRUE(session.SayBytes(RawSession::Frame(status) + RawSession::Frame(info) +
                                RawSession::Frame(status)));
   const auto answer = [&] {

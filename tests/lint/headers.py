@@ -3,7 +3,9 @@ alone, with the others together. A header that its own source includes first is 
 where a precompiled header stands before it, only headers of libraries can be missing unnoticed.
 """
 
+import pathlib
 import re
+import subprocess
 
 import compile_commands
 import repository
@@ -11,16 +13,31 @@ import repository
 PUBLIC_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 OLDEST = ("g++-11", "-std=c++20")
 OTHERS = (("g++-12", "-std=c++20"), ("clang++-14", "-std=c++20"), ("clang++-19", "-std=c++23"))
+# For compilers whose coroutines are right; the others have to refuse it with a sentence.
+OF_COROUTINES = pathlib.Path("hoplite/coroutine.h")
+REFUSALS = dict.fromkeys(("g++-11", "g++-12"), "GCC before 13 destroys temporaries")
 
 
 def public_headers(args):
     """(headers, command) for each compiler of a user."""
     public = args.root / "include"
     headers = [header.relative_to(public) for header in repository.files(args.root, ".h", folders=("include",))]
+    headers.remove(OF_COROUTINES)
+    yield [OF_COROUTINES], ["clang++-19", "-std=c++20", *PUBLIC_FLAGS, f"-I{public}"]
     for header in headers:
         yield [header], [*OLDEST, *PUBLIC_FLAGS, f"-I{public}"]
     for compiler in OTHERS:
         yield headers, [*compiler, *PUBLIC_FLAGS, f"-I{public}"]
+
+
+def not_refused(args):
+    """Of the header of coroutines: the compilers that do not say why they can't compile it."""
+    for compiler, reason in REFUSALS.items():
+        command = [compiler, "-std=c++20", "-fsyntax-only", f"-I{args.root / 'include'}", "-x", "c++", "-"]
+        refused = subprocess.run(command, input=f'#include "{OF_COROUTINES}"\n', capture_output=True, text=True,
+                                 check=False)
+        if refused.returncode == 0 or reason not in refused.stderr:
+            yield f"{compiler} does not refuse {OF_COROUTINES} with '{reason}'"
 
 
 def own_headers(args):
@@ -62,7 +79,7 @@ def main():
         return why and f"{command[0]} does not compile\n{includes}{why}"
 
     items = [*public_headers(args), *repository.an_eighth(list(own_headers(args)))]
-    findings = [f for f in repository.in_parallel(check, items) if f]
+    findings = [*not_refused(args), *(f for f in repository.in_parallel(check, items) if f)]
     repository.finish(findings, len(items))
 
 

@@ -2,12 +2,15 @@
 
 import os
 import pathlib
+import shutil
 import tempfile
 import unittest
 import unittest.mock
+import xml.etree.ElementTree as xml
 
 import compile_commands
 import coroutines
+import counts
 import held
 import layers
 import links
@@ -15,6 +18,7 @@ import machine_text
 import markdown
 import measured
 import named
+import packaging
 import prose
 import repository
 import words
@@ -44,6 +48,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(prose.prose(page), ["One short sentence. Another one here.", "An item of two lines."])
         self.assertEqual(prose.figures([page]), (11, 3, 0, 0))
 
+    def test_each_page_has_a_budget(self):
+        most = prose.budgets("10 docs/a.md\n20 docs/b.md\n")
+        self.assertFalse(prose.beyond_budgets({"docs/a.md": 10, "docs/b.md": 1}, most))
+        self.assertEqual(len(prose.beyond_budgets({"docs/a.md": 11, "docs/c.md": 1}, most)), 3)
+
     def test_long_sentences_and_vague_beginnings_count(self):
         long = "A node " + "sends and " * 15 + "ends."
         self.assertEqual(prose.figures([f"{long} It is vague here."])[1:], (2, 1, 1))
@@ -57,6 +66,28 @@ class Pages(unittest.TestCase):
     def test_long_rules(self):
         self.assertTrue(prose.long_rules("### R1. A rule\n" + "word " * 200 + "\n## Next\n"))
         self.assertFalse(prose.long_rules("### R1. A rule\n" + "word " * 20 + "\n## Next\n"))
+
+
+class Packaging(unittest.TestCase):
+    def test_what_manifests_say_fits_together(self):
+        self.assertFalse(packaging.version_findings("a.yaml", "image: hoplite:0.1.0\n", "0.1.0"))
+        self.assertTrue(packaging.version_findings("a.yaml", "image: hoplite:0.1.0\n", "0.2.0"))
+        node = "- --memory=4GiB\n limits: {{memory: {}Gi}}\n"
+        self.assertFalse(packaging.memory_findings("a.yaml", node.format(5)))
+        self.assertTrue(packaging.memory_findings("a.yaml", node.format(4)))
+        mount = "secret: {{secretName: hoplite, defaultMode: {}}}"
+        self.assertFalse(packaging.secret_findings("a.yaml", mount.format("0444")))
+        self.assertTrue(packaging.secret_findings("a.yaml", mount.format("0400")))
+
+    def test_a_unit_that_systemd_does_not_take(self):
+        program = shutil.which("systemd-analyze")
+        if not program:
+            self.skipTest("no systemd-analyze")
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder) / "one.service"
+            for kind, wrong in (("notify", False), ("perhaps", True)):
+                unit.write_text(f"[Service]\nType={kind}\nExecStart={packaging.PROGRAM} node\n")
+                self.assertEqual(bool(packaging.units_findings(program, [unit])), wrong, kind)
 
 
 class Alone(unittest.TestCase):
@@ -290,6 +321,28 @@ class MachineText(unittest.TestCase):
         self.assertTrue(machine_text.check("a", "see /" + "home/somebody/project"))
         self.assertTrue(machine_text.check("a", "see /" + "work/project"))
         self.assertFalse(machine_text.check("a", "see /tmp, /proc/self/fd and docs/work/list"))
+
+
+class Counts(unittest.TestCase):
+    def count(self, name, status, inside):
+        return counts.count(xml.fromstring(f'<testcase name="{name}" status="{status}">{inside}</testcase>'))
+
+    def test_a_shard_counts_as_its_cases(self):
+        said = "<system-out>[==========] 50 tests from 3 test suites ran. (9 ms total)\n[  PASSED  ] {} tests.\n{}</system-out>"
+        self.assertEqual(self.count("a_tests.1", "run", said.format(50, "")), (50, 0, 0))
+        self.assertEqual(self.count("a_tests.1", "run", said.format(49, "[  SKIPPED ] 1 test.")), (49, 0, 1))
+        self.assertEqual(self.count("a_tests.12", "fail", said.format(47, "")), (47, 3, 0))
+        self.assertEqual(self.count("a_tests.12", "fail", said.format(50, "")), (50, 1, 0))  # it died after its last case
+        inner = said.format(50, "").replace("<system-out>", "<system-out>[==========] 0 tests ran.\n[  PASSED  ] 0 tests.\n")
+        self.assertEqual(self.count("a_tests.1", "run", inner), (50, 0, 0))
+        self.assertEqual(self.count("a_tests.2", "fail", "<system-out>[ RUN ] A.B\n</system-out>"), (0, 1, 0))
+
+    def test_any_other_test_is_one(self):
+        skipped = '<skipped message="{}"/>'
+        self.assertEqual(self.count("Suite.Case", "run", ""), (1, 0, 0))
+        self.assertEqual(self.count("Suite.Case", "fail", "<failure/>"), (0, 1, 0))
+        self.assertEqual(self.count("Suite.Case", "notrun", skipped.format("SKIP_RETURN_CODE=77")), (0, 0, 1))
+        self.assertEqual(self.count("Suite.Case", "notrun", skipped.format("no such program")), (0, 1, 0))
 
 
 if __name__ == "__main__":

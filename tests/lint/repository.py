@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 FOLDERS = ("include", "src", "sim", "tests", "bench", "examples", "proto", "scripts", "docs",
-           "python_bindings", ".ci")
+           "python_bindings", "packaging", ".ci")
 LEFT_OUT = {"__pycache__", "results", "build", "corpus", ".git"}
 
 

@@ -91,6 +91,13 @@ TEST(NodeWorld, WhatIsThereIsNotLostBecauseAnotherPutOfItIsTakenBack) {
   EXPECT_EQ(World(drains).Run().violation, "");
 }
 
+// A disk answered a node that was stopping, and had given up the memory that the bytes were to fill.
+TEST(NodeWorld, ADiskMayAnswerANodeThatStops) {
+  const Options disks = Draw(8161);
+  ASSERT_GT(disks.disk_bytes, 0U);
+  EXPECT_EQ(World(disks).Run().violation, "");
+}
+
 TEST(NodeWorld, WhatIsOwnedStaysAndGoesWithItsLastOwner) {
   Options options;
   options.calls = 30;

@@ -1,7 +1,7 @@
 // More faults at once than owners_test.cpp has time for.
 #include <gtest/gtest.h>
 
-#include "sim/owner_world/owner_world.h"
+#include "sim/session_world/owner_world.h"
 #include "testing/histories.h"
 
 namespace hoplite::sim {

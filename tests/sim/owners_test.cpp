@@ -2,7 +2,7 @@
 // their rules is needed: without it a property breaks.
 #include <gtest/gtest.h>
 
-#include "sim/owner_world/owner_world.h"
+#include "sim/session_world/owner_world.h"
 
 namespace hoplite::sim {
 namespace {

@@ -2,7 +2,7 @@
 // rules is needed: without it a property breaks.
 #include <gtest/gtest.h>
 
-#include "sim/register_world/register_world.h"
+#include "sim/session_world/register_world.h"
 
 namespace hoplite::sim {
 namespace {

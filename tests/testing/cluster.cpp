@@ -35,10 +35,14 @@ std::size_t Cluster::Add(const ClusterOptions& options) {
   config.socket = options.socket;
   config.name = "n" + std::to_string(nodes_.size());
   config.rate_bytes_per_second = options.rate_bytes_per_second;
+  config.security = options.security;
+  config.spill_folder = options.spill_folder;
+  config.spill_limit_bytes = options.spill_limit_bytes;
   config.stall = options.stall;
   config.keepalive = options.keepalive;
   node::Environment world;
   world.directory = [this](asio::io_context& loop) { return directory_->MakeClient(loop); };
+  world.disk = options.disk;
   if (options.between) {
     world = node::WithDefaults(config, std::move(world));
     world.transport = [make = world.transport, between = options.between](const auto& loops) {

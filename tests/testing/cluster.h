@@ -19,13 +19,14 @@
 #include "client/client_access.h"
 #include "node/node.h"
 #include "sim/seams/in_process_directory.h"
+#include "store/disk.h"
 #include "store/segment.h"
 #include "testing/eventually.h"
 
 namespace hoplite::testing {
 
 // For what comes in a moment, on a machine that may be busy.
-inline constexpr CallOptions kSoon{.timeout = std::chrono::seconds(60)};
+inline const CallOptions kSoon{.timeout = std::chrono::seconds(60)};
 
 // A loop with its own thread.
 class LoopThread {
@@ -50,6 +51,12 @@ struct ClusterOptions {
   std::uint64_t memory_bytes = 64_MiB;
   std::string socket;  // for worker processes; of one node only
   std::uint64_t rate_bytes_per_second = 0;
+  // Where nodes may write what was put, and how much; empty: nowhere.
+  std::string spill_folder;
+  std::uint64_t spill_limit_bytes = 0;
+  // Instead of a file there.
+  std::function<Result<std::shared_ptr<store::Disk>>(const std::string&, std::uint64_t)> disk;
+  SecurityConfig security = {};  // between nodes
   // Sanitizers and shared machines are slow: a test that isn't about silence must not end by it.
   std::chrono::milliseconds stall = std::chrono::seconds(10);
   std::chrono::milliseconds keepalive = std::chrono::milliseconds(200);

@@ -24,6 +24,7 @@ std::string_view WordFor(const protocol::NodeEvent& event) {
     if constexpr (std::is_same_v<Word, protocol::Withdraw>) return "withdraw";
     if constexpr (std::is_same_v<Word, protocol::CopyComplete>) return "complete";
     if constexpr (std::is_same_v<Word, protocol::CopyGone>) return "gone";
+    if constexpr (std::is_same_v<Word, protocol::CopyMoved>) return "moved";
     if constexpr (std::is_same_v<Word, protocol::Locate>) return "locate";
     if constexpr (std::is_same_v<Word, protocol::CancelLocate>) return "cancel locate";
     if constexpr (std::is_same_v<Word, protocol::Want>) return "want";

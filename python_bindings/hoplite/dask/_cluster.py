@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 import tempfile
 import threading
@@ -15,6 +16,7 @@ from dask.utils import parse_bytes
 from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
+from hoplite import _spill
 from hoplite._core import ObjectId
 from hoplite.dask import _share
 from hoplite.dask._share import Share
@@ -29,22 +31,31 @@ DIRECTORY, NODE = "hoplite-directory", "hoplite-node"
 GRACE = "5s"
 
 
-def init(client: Any, memory: int | str = "1GiB") -> Any:
+def init(
+    client: Any,
+    memory: int | str = "1GiB",
+    *,
+    spill: str | os.PathLike[str] | None = None,
+    spill_limit: int | str = 0,
+) -> Any:
     """Starts Hoplite for the cluster of that ``distributed.Client``: from now on its workers send
     each other large arrays as objects.
 
     `memory`: what the store of each host has, a number of bytes or a text such as "4GiB". Workers
     that come later use the node of their host, or start one. All of it ends with the cluster. A
-    second call changes nothing. An asynchronous client awaits what this returns.
+    second call changes nothing. An asynchronous client awaits what this returns. `spill`, a folder
+    that each host has on a disk: put objects lie there when memory is wanted, up to `spill_limit`
+    for each node ("100GiB").
 
-    InvalidArgumentError: workers do not listen at hoplite://, or there is no such `memory`.
+    InvalidArgumentError: workers do not listen at hoplite://, or there is no such `memory` or
+    `spill`.
     UnavailableError: a directory or a node does not start, and why.
     """
     warn_if_other()
-    return client.sync(_init, client, str(memory))
+    return client.sync(_init, client, str(memory), _spill.options(spill, spill_limit))
 
 
-async def _init(client: Any, memory: str) -> None:
+async def _init(client: Any, memory: str, options: tuple[str, ...]) -> None:
     others = await client.run_on_scheduler(_listen_elsewhere)
     if others:
         raise InvalidArgumentError(
@@ -54,7 +65,7 @@ async def _init(client: Any, memory: str) -> None:
     await client.register_plugin(DirectoryPlugin())
     cluster, address, secret = await client.run_on_scheduler(_directory)
     try:
-        await client.register_plugin(NodePlugin(cluster, address, memory, secret))
+        await client.register_plugin(NodePlugin(cluster, address, memory, secret, options))
     except BaseException:
         await client.unregister_worker_plugin(NODE)
         await client.run_on_scheduler(_stop_directory)
@@ -157,6 +168,7 @@ class NodePlugin(WorkerPlugin):
     directory: str
     memory: str
     secret: str
+    options: tuple[str, ...] = ()
 
     name = NODE
     idempotent = True
@@ -170,7 +182,7 @@ class NodePlugin(WorkerPlugin):
             host = Host(
                 self.cluster, address, folder("dask"), Path(worker.local_directory), self.secret
             )
-            node = HostNode(host, self.directory, self.memory, "dask")
+            node = HostNode(host, self.directory, self.memory, "dask", self.options)
             client = await asyncio.to_thread(node.attach)
             share = _share.here()  # since: of another worker on this loop
             if share is None:

@@ -15,10 +15,12 @@ require_ray()
 
 from hoplite.ray._calls import fail, free, get, put, reduce, wait  # noqa: E402 - needs Ray
 from hoplite.ray._errors import GetTimeoutError  # noqa: E402
-from hoplite.ray._job import client, init  # noqa: E402
+from hoplite.ray._init import init  # noqa: E402
+from hoplite.ray._job import client  # noqa: E402
 from hoplite.ray._reduction import Reduction  # noqa: E402
 from hoplite.ray._refs import Ref, new_ref  # noqa: E402
 from hoplite.ray._setup import missing, setup  # noqa: E402
+from hoplite.ray._transparent import runtime_env  # noqa: E402
 
 __all__ = [
     "GetTimeoutError",
@@ -32,6 +34,7 @@ __all__ = [
     "new_ref",
     "put",
     "reduce",
+    "runtime_env",
     "setup",
     "wait",
 ]

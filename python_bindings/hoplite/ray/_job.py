@@ -16,47 +16,25 @@ from ray._private.worker import global_worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from hoplite._client import Client, connect
-from hoplite.errors import HopliteError, InvalidArgumentError, NotFoundError, UnavailableError
+from hoplite.errors import HopliteError, NotFoundError, UnavailableError
 from hoplite.plugins import new_secret
 from hoplite.ray import _errands
 from hoplite.ray._keepers import DirectoryKeeper, NodeKeeper, Place
 from hoplite.ray._owned import Owned
-from hoplite.ray._setup import missing
-from hoplite.ray._version import warn_if_other
 
 HEAD = "node:__internal_head__"
 # How long the processes of the cluster may take to start.
 START_TIMEOUT = 60.0
-# Of orphan_grace, in seconds: a deletion mark has to last longer.
-LONGEST_GRACE = 50.0
 # How often a worker looks whether the keeper that it asked for is there.
 LOOK_EVERY = 0.2
 
 
-def init(memory: int | str = "1GiB", orphan_grace: float = 30.0) -> None:
-    """Starts Hoplite on all nodes of the Ray cluster, for this job; call it after ``ray.init``.
-
-    `memory`: what each node's store has, a number of bytes or a text such as "4GiB". Ray nodes that
-    join later get theirs at first use. All of it ends with the job. A second call changes nothing.
-    `orphan_grace`: objects stay for so many seconds when the process that made their Refs has died,
-    or the Hoplite node of its host; at most 50.
-
-    UnavailableError: ``ray.init`` was not called. InvalidArgumentError: this is no driver,
-    `orphan_grace` is out of its range, or there is no such `memory`.
-    """
-    if not 0 <= orphan_grace <= LONGEST_GRACE:
-        raise InvalidArgumentError(
-            f"hoplite.ray.init: orphan_grace is {orphan_grace}, 0 to {LONGEST_GRACE} are allowed"
-        )
-    if not ray.is_initialized():
-        raise UnavailableError("hoplite.ray.init: call ray.init() first")
-    if global_worker.mode != ray.SCRIPT_MODE:
-        # What a task starts ends with its process.
-        raise InvalidArgumentError("hoplite.ray.init: call it in the driver")
-    warn_if_other(missing())
+def start(memory: str, orphan_grace: float, options: tuple[str, ...]) -> None:
+    """The keepers of this driver's job, unless it has some; `options` are those of each node.
+    UnavailableError names the host where none starts."""
     job = Job.of_this_process()
     if not job.has_keepers():
-        _Keepers(job, str(memory), orphan_grace).start()
+        _Keepers(job, memory, orphan_grace, options).start()
 
 
 def client() -> Client:
@@ -87,8 +65,12 @@ def _goes_on(owned: Owned) -> bool:
 
 def keeper_here() -> Any:
     """The actor that keeps the Hoplite node of this host; None if Ray knows none."""
-    job = Job.of_this_process()
-    return _find_actor(job.place.node_name(job.node_id))
+    return keeper_of(Job.of_this_process().node_id)
+
+
+def keeper_of(node_id: str) -> Any:
+    """The same of that Ray node."""
+    return _find_actor(Job.of_this_process().place.node_name(node_id))
 
 
 @dataclass(frozen=True)
@@ -133,9 +115,12 @@ class _Keepers:
     """The keepers of a job. The driver holds it, and with it the actors' handles: Ray ends an actor
     that nobody holds."""
 
-    def __init__(self, job: Job, memory: str, orphan_grace: float) -> None:
+    def __init__(
+        self, job: Job, memory: str, orphan_grace: float, options: tuple[str, ...]
+    ) -> None:
         self._job = job
         self._memory = memory
+        self._options = options
         self._orphan_grace = orphan_grace
         self._secret = new_secret()
         self._nodes: dict[str, Any] = {}
@@ -163,16 +148,18 @@ class _Keepers:
         self._directory = _actor(DirectoryKeeper, self._job.place.directory_name, head).remote(
             head["NodeManagerAddress"], self._orphan_grace, self._secret
         )
-        self._address = _answer(self._directory.address.remote())
-        keepers = [self._add(node) for node in alive.values()]
-        _answer([keeper.ready.remote() for keeper in keepers])
+        self._address = _answer_of(head, self._directory.address.remote())
+        readies = {key: self._add(node).ready.remote() for key, node in alive.items()}
+        for key, ready in readies.items():
+            _answer_of(alive[key], ready)
 
     def _add(self, node: dict[str, Any]) -> Any:
         node_id = node["NodeID"]
         if node_id not in self._nodes:
             keeper = _actor(NodeKeeper, self._job.place.node_name(node_id), node)
+            place = (node["NodeManagerAddress"], self._address)
             self._nodes[node_id] = keeper.remote(
-                node_id, node["NodeManagerAddress"], self._address, self._memory, self._secret
+                node_id, *place, self._memory, self._secret, *self._options
             )
         return self._nodes[node_id]
 
@@ -207,6 +194,18 @@ def _answer(called: Any) -> Any:
         return ray.get(called, timeout=START_TIMEOUT)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
+
+
+def _answer_of(node: dict[str, Any], called: Any) -> Any:
+    """The same; UnavailableError names the host where no keeper can live."""
+    try:
+        return _answer(called)
+    except ray.exceptions.RayError as error:
+        why = str(error).strip().splitlines()[-1]
+        raise UnavailableError(
+            f"hoplite.ray.init: no keeper starts on host {node['NodeManagerHostname']} "
+            f"({node['NodeManagerAddress']}). Is the package hoplite installed there? {why}"
+        ) from error
 
 
 def _find_actor(name: str) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ray
 
@@ -37,6 +38,10 @@ class Place:
     def directory_name(self) -> str:
         """Of the actor."""
         return f"hoplite-{self.job}-directory"
+
+    def of_job(self, job: str) -> Place:
+        """The same of another job of this session."""
+        return Place(self.session, job)
 
     def node_name(self, node_id: str) -> str:
         """Of the actor."""
@@ -103,16 +108,32 @@ class DirectoryKeeper:
 class NodeKeeper:
     """Runs the Hoplite node of its Ray node, always at the same socket."""
 
-    def __init__(self, node_id: str, host: str, directory: str, memory: str, secret: str) -> None:
+    def __init__(
+        self, node_id: str, host: str, directory: str, memory: str, secret: str, *options: str
+    ) -> None:
         place = Place.of_this_process()
         short = node_id[:12]
         self._daemon = place.host(host, secret).keep_node(
-            node_id, directory, memory, f"ray-{short}", place.log(f"node-{short}")
+            node_id, directory, memory, f"ray-{short}", place.log(f"node-{short}"), *options
         )
 
     def ready(self) -> None:
         """Returns when the node runs."""
         self._daemon.ready()
+
+    def lend(self, count: int) -> list[Any]:
+        """So many Refs that this process owns, for results of this node's workers (_lent.py)."""
+        from hoplite.ray import _refs  # noqa: PLC0415 - it needs this module
+
+        self._daemon.ready()
+        return _refs.several(count)
+
+    def bring(self, id: bytes) -> tuple[bytes, Any]:
+        """An array for a node without room, in Ray's own way (_transparent.py)."""
+        from hoplite.ray import _transparent  # noqa: PLC0415 - it needs this module
+
+        _transparent.turn_off()
+        return _transparent.bytes_for_ray(id)
 
     def tokens(self, count: int) -> tuple[None, ...]:
         """So many results that hold nothing (_tokens.py)."""

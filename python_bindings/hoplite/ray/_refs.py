@@ -19,6 +19,7 @@ from ray._private.worker import global_worker
 from hoplite._client import Client
 from hoplite._core import ObjectId
 from hoplite.ray import _errands, _job, _tokens
+from hoplite.ray._owned import Owned
 
 
 class Ref:
@@ -69,14 +70,35 @@ def owned_ref(own: Callable[[Client, ObjectId], object], *, once: bool = False) 
     owned, id = _job.owned(), ObjectId.random()
     with owned.beginning(id, once):
         own(owned.client, id)
-        token = _tokens.make()
-        register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)
-        if register is None:
-            _warn_once()
-        else:
-            # Ray's thread must not wait.
-            register(token, lambda _: _errands.run(lambda: owned.end(id)))
+        return _counted(owned, id)
+
+
+def several(count: int) -> list[Ref]:
+    """Refs of new ids that this process's client owns, each of which others put once."""
+    _errands.start()
+    owned, ids = _job.owned(), [ObjectId.random() for _ in range(count)]
+    with contextlib.ExitStack() as beginning:
+        for id in ids:
+            beginning.enter_context(owned.beginning(id, once=True))
+        owned.client.own(ids)
+        return [_counted(owned, id) for id in ids]
+
+
+def _counted(owned: Owned, id: ObjectId) -> Ref:
+    """Its Ref; when nobody has that any more, `owned` ends."""
+    token = _tokens.make()
+    end_with(owned, id, token)
     return Ref(id, token)
+
+
+def end_with(owned: Owned, id: ObjectId, counted: Any) -> None:
+    """When nobody has this ObjectRef of this process any more, `owned` ends."""
+    register = getattr(global_worker.core_worker, "add_object_out_of_scope_callback", None)
+    if register is None:
+        _warn_once()
+    else:
+        # Ray's thread must not wait.
+        register(counted, lambda _: _errands.run(lambda: owned.end(id)))
 
 
 @contextlib.contextmanager

@@ -32,9 +32,10 @@ def _several() -> list[Any]:
     keeper = _job.keeper_here() if _lives_on() else None
     if keeper is None:
         return [ray.put(None)]
-    made: list[Any] = keeper.tokens.options(num_returns=BATCH, enable_task_events=False).remote(
-        BATCH
-    )
+    # Without retries: Ray drops what it could make again, while a task may still need it.
+    made: list[Any] = keeper.tokens.options(
+        num_returns=BATCH, enable_task_events=False, max_task_retries=0
+    ).remote(BATCH)
     return made
 
 

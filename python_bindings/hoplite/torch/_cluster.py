@@ -143,7 +143,7 @@ def _start(address: str) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            process_group=0,
+            **_program.OWN_GROUP,
         )
         assert node.stdin is not None
         with node.stdin:  # closed without an address it ends, and the directory with it

@@ -58,7 +58,8 @@ Result<void> Broadcast::StartReceiver(const ProcessCluster::Node& node) {
 Result<void> Broadcast::LookAndAct() {
   TRY_ASSIGN(Client client, Client::Connect(cluster_.nodes().front().socket));
   TRY_ASSIGN(const ClusterStatus status, client.Status({.timeout = kAnswerTimeout}));
-  const Picture picture = Picture::Of(status, object_);
+  Picture picture = Picture::Of(status, object_);
+  picture.fed_by.erase(kill_.node);  // the directory plans for it until it is given up
   Tell(picture);
   Show(picture);
   last_ = picture;
@@ -146,13 +147,11 @@ Result<void> Broadcast::MaybeAddLatecomer(const Picture& picture) {
 bool Broadcast::finished() const { return std::ranges::all_of(receivers_, &Receiver::finished); }
 
 std::vector<std::string> Broadcast::Tree(const Picture& picture) const {
-  std::map<std::string, std::string> fed_by = picture.fed_by;
-  fed_by.erase(kill_.node);  // the directory lists it until its lease has run out
   std::map<std::string, std::string> notes{{kill_.node, "dead"}};
-  for (const auto& [node, source] : fed_by) {
+  for (const auto& [node, source] : picture.fed_by) {
     notes[node] = fmt::format("{:.0f} %", 100 * ShareOf(node, picture));
   }
-  return DrawTree(fed_by, {producer_}, notes);
+  return DrawTree(picture.fed_by, {producer_}, notes);
 }
 
 std::vector<std::string> Broadcast::Bars(const Picture& picture) const {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "client/pictures.h"
+
 namespace hoplite::cli::top {
 namespace {
 
@@ -19,7 +21,9 @@ Json ToJson(const NodeRow& row) {
           {"in_bytes_per_second", NumberOrNull(row.in_rate)},
           {"out_bytes_per_second", NumberOrNull(row.out_rate)},
           {"fetches", row.fetches},
-          {"waits", row.waits}};
+          {"waits", row.waits},
+          {"processors", row.processors ? Json(*row.processors) : Json()},
+          {"process", cli::ToJson(client::ToProcessStatus(row.process))}};
 }
 
 }  // namespace

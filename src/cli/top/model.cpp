@@ -5,14 +5,25 @@
 #include <limits>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "client/pictures.h"
 
 namespace hoplite::cli::top {
 namespace {
+
+constexpr std::size_t kNamedOfOneVersion = 3;
+
+// Smaller for an object with which more goes on.
+std::size_t Less(const ObjectRow& row) {
+  const ObjectInfo& object = row.object;
+  const std::size_t parts = object.transfers.size() + object.slots.size() + object.waiters.size();
+  return std::numeric_limits<std::size_t>::max() - parts;
+}
 
 bool Answers(const ShardLook& shard) { return shard.away.empty() && shard.at != Time{}; }
 
@@ -48,6 +59,7 @@ void Model::Look(Time now, const std::vector<ShardLook>& shards) {
     }
   }
   FillRows(LookAtNodes(now, shards), now);
+  CompareVersions(shards);
   LookAtObjects(shards);
   CountStreams();
 }
@@ -84,6 +96,8 @@ void Model::NoteUsage(NodeId node, const protocol::StoreUsage& usage, Time now) 
     const std::uint64_t passed = usage.told_at_us - seen.usage.told_at_us;
     seen.in_rate = PerSecond(usage.received_bytes, seen.usage.received_bytes, passed);
     seen.out_rate = PerSecond(usage.sent_bytes, seen.usage.sent_bytes, passed);
+    seen.processors = ToSeconds(usage.process.processor_time - seen.usage.process.processor_time) *
+                      1e6 / static_cast<double>(passed);
   }
   seen.usage = usage;
   seen.told = now;
@@ -107,9 +121,11 @@ void Model::FillRows(Nodes nodes, Time now) {
     }
     row.used_bytes = seen.usage.used_bytes;
     row.memory_bytes = seen.usage.memory_bytes;
+    row.process = seen.usage.process;
     if (row.trouble.empty()) {
       row.in_rate = seen.in_rate;
       row.out_rate = seen.out_rate;
+      row.processors = seen.processors;
     }
     picture_.nodes.push_back(std::move(row));
   }
@@ -119,6 +135,23 @@ void Model::FillRows(Nodes nodes, Time now) {
     picture_.nodes.push_back(std::move(row));
   }
   std::ranges::sort(picture_.nodes, {}, &NodeRow::name);
+}
+
+// All members of a cluster are to be of one version.
+void Model::CompareVersions(const std::vector<ShardLook>& shards) {
+  std::map<std::string, std::vector<std::string>> members;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (!Answers(shards[i])) continue;
+    members[shards[i].process.version].push_back(ShardText(i, shards.size()));
+  }
+  for (const NodeRow& row : picture_.nodes) members[row.process.version].push_back(row.name);
+  members.erase("");  // who did not tell
+  if (members.size() < 2) return;
+  std::string words = "members are of different versions";
+  for (const auto& [version, names] : members) {
+    words += fmt::format("; {}: {}", version, NameSome(names, kNamedOfOneVersion));
+  }
+  picture_.remarks.push_back(std::move(words));
 }
 
 void Model::LookAtObjects(const std::vector<ShardLook>& shards) {
@@ -140,13 +173,18 @@ void Model::LookAtObjects(const std::vector<ShardLook>& shards) {
       picture_.followed.emplace(std::unexpected(shard.followed->error()));
     }
   }
+  // Nodes tell all shards what they wait for, of which the object's own shard knows more.
+  auto& rows = picture_.objects;
+  std::ranges::sort(rows, {}, [](const ObjectRow& row) {
+    return std::tuple(row.object.id, row.object.version.empty(), Less(row));
+  });
+  const auto same =
+      std::ranges::unique(rows, {}, [](const ObjectRow& row) { return row.object.id; });
+  rows.erase(same.begin(), same.end());
   // Those with most going on first.
-  const auto order = [](const ObjectRow& row) {
-    const ObjectInfo& object = row.object;
-    const std::size_t parts = object.transfers.size() + object.slots.size() + object.waiters.size();
-    return std::pair(std::numeric_limits<std::size_t>::max() - parts, object.id);
-  };
-  std::ranges::sort(picture_.objects, {}, order);
+  std::ranges::sort(rows, {},
+                    [](const ObjectRow& row) { return std::pair(Less(row), row.object.id); });
+  picture_.object_count = std::max<std::uint64_t>(picture_.object_count, rows.size());
 }
 
 ObjectRow Model::RowOf(const protocol::ObjectView& view, const TransferRates& rates) const {

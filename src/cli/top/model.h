@@ -26,6 +26,7 @@ struct ShardLook {
   std::vector<protocol::NodeView> nodes;
   std::vector<protocol::ObjectView> objects;  // under way
   std::uint64_t object_count = 0;             // also those that are not
+  ProcessUse process = {};                    // of the shard
   bool all = true;                            // what is under way is all here
   // Of the object that is followed, if it is one of this shard.
   std::optional<Result<protocol::ObjectView>> followed = {};
@@ -39,8 +40,10 @@ struct NodeRow {
   std::uint64_t memory_bytes = 0;
   std::optional<std::uint64_t> in_rate;  // bytes per second; none: not known
   std::optional<std::uint64_t> out_rate;
-  std::size_t fetches = 0;  // objects on their way to it
-  std::size_t waits = 0;    // objects that its clients wait for and that nobody sends it
+  ProcessUse process = {};
+  std::optional<double> processors;  // that it keeps busy; none: not known
+  std::size_t fetches = 0;           // objects on their way to it
+  std::size_t waits = 0;             // objects that its clients wait for and that nobody sends it
 };
 
 struct ObjectRow {
@@ -76,6 +79,7 @@ class Model {
     Time told{};  // when that was seen first
     std::optional<std::uint64_t> in_rate;
     std::optional<std::uint64_t> out_rate;
+    std::optional<double> processors;
   };
   struct Lost {
     NodeRow row;
@@ -91,6 +95,7 @@ class Model {
   void NoteUsage(NodeId node, const protocol::StoreUsage& usage, Time now);
   void NoteLosses(const Nodes& nodes, Time now);
   void FillRows(Nodes nodes, Time now);
+  void CompareVersions(const std::vector<ShardLook>& shards);
   void LookAtObjects(const std::vector<ShardLook>& shards);
   ObjectRow RowOf(const protocol::ObjectView& view, const TransferRates& rates) const;
   void CountStreams();

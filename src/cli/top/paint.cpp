@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/top/chains.h"
 #include "cli/top/width.h"
@@ -41,6 +42,11 @@ std::string RateText(const std::optional<std::uint64_t>& rate) {
   return rate ? FormatSize(*rate) : "?";
 }
 
+// 150 %: one processor, and another half of the time.
+std::string ProcessorText(const std::optional<double>& processors) {
+  return processors ? fmt::format("{:.0f} %", 100 * *processors) : "?";
+}
+
 std::string Totals(const Picture& picture) {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
@@ -60,8 +66,9 @@ std::string Totals(const Picture& picture) {
 // --- nodes
 
 std::string NodeHead(std::size_t names) {
-  return fmt::format("{} {:>10} {:>10}  {:>10}   {:<10} {:>5} {:>7} {:>5}", Fit("node", names),
-                     "in/s", "out/s", "used", "memory", "", "fetches", "waits");
+  return fmt::format("{} {:>10} {:>10}  {:>10}   {:<10} {:>5} {:>7} {:>5} {:>6}",
+                     Fit("node", names), "in/s", "out/s", "used", "memory", "", "fetches", "waits",
+                     "cpu");
 }
 
 std::string NodeText(const NodeRow& row, std::size_t names) {
@@ -72,9 +79,10 @@ std::string NodeText(const NodeRow& row, std::size_t names) {
           : Fit(row.trouble, 21);
   const std::string name = Fit(row.name, names);
   if (row.memory_bytes == 0) return fmt::format("{} {}", name, rates);
-  return fmt::format("{} {}  {:>10} / {:<10} {:>5} {:>7} {:>5}", name, rates,
+  return fmt::format("{} {}  {:>10} / {:<10} {:>5} {:>7} {:>5} {:>6}", name, rates,
                      FormatSize(row.used_bytes), FormatSize(row.memory_bytes),
-                     Share(row.used_bytes, row.memory_bytes), row.fetches, row.waits);
+                     Share(row.used_bytes, row.memory_bytes), row.fetches, row.waits,
+                     ProcessorText(row.processors));
 }
 
 // As many columns as fit beside each other, filled one after the other.
@@ -175,6 +183,13 @@ std::string ObjectText(const ObjectRow& row, std::string_view id) {
   return text;
 }
 
+// Its name, if it is known; digits are cut where there is little room.
+std::string IdText(const ObjectInfo& object, bool wide) {
+  if (object.name.empty()) return object.id.ToHex().substr(0, wide ? 40 : kShortId);
+  const std::string name = ShownName(object.name);
+  return wide ? name : std::string(Clip(name, kLongestName));
+}
+
 std::vector<std::string> TreeOf(const ObjectRow& row, std::size_t width) {
   const ObjectInfo& object = row.object;
   std::map<std::string, std::string> fed_by;
@@ -200,12 +215,23 @@ std::vector<std::string> TreeOf(const ObjectRow& row, std::size_t width) {
   return lines;
 }
 
+// Of an object that nobody sends: what the first of those who wait for it wait for.
+void AppendWait(const ObjectInfo& object, std::vector<std::string>& lines) {
+  if (!object.transfers.empty() || object.waiters.empty()) return;
+  const WaiterInfo& waiter = object.waiters.front();
+  lines.push_back(fmt::format("{}: {}", waiter.node, waiter.why));
+}
+
 // At most so many lines for all objects.
 Lines DrawObjects(const Picture& picture, const View& view, Size size, std::size_t lines) {
   Lines drawn;
   if (picture.objects.empty() || lines < 2) return drawn;
   drawn.push_back({"objects under way", Style::kHeading});
   const std::size_t chosen = std::min(view.chosen, picture.objects.size() - 1);
+  std::size_t names = 0;
+  for (const ObjectRow& row : picture.objects) {
+    names = std::max(names, Width(IdText(row.object, lines == kNoLimit)));
+  }
   // The chosen one is among those shown.
   const std::size_t first = lines == kNoLimit || chosen < lines / 3 ? 0 : chosen;
   for (std::size_t i = first; i < picture.objects.size(); ++i) {
@@ -216,10 +242,10 @@ Lines DrawObjects(const Picture& picture, const View& view, Size size, std::size
     const ObjectRow& row = picture.objects[i];
     const bool here = lines != kNoLimit && i == chosen;
     drawn.push_back(
-        {(here ? "> " : "  ") +
-             ObjectText(row, row.object.id.ToHex().substr(0, lines == kNoLimit ? 40 : kShortId)),
+        {(here ? "> " : "  ") + ObjectText(row, Fit(IdText(row.object, lines == kNoLimit), names)),
          here ? Style::kChosen : Style::kPlain});
-    const auto tree = TreeOf(row, size.width > 6 ? size.width - 6 : size.width);
+    auto tree = TreeOf(row, size.width > 6 ? size.width - 6 : size.width);
+    AppendWait(row.object, tree);
     const std::size_t left = lines - drawn.size() - 1;
     const std::size_t most = lines == kNoLimit ? tree.size() : std::min(left, kTreeLines);
     for (std::size_t line = 0; line < std::min(most, tree.size()); ++line) {
@@ -257,7 +283,8 @@ Lines DrawFollowed(const Picture& picture, const View& view, Size size) {
     return lines;
   }
   const ObjectRow& row = **picture.followed;
-  lines.push_back({"object " + ObjectText(row, id), Style::kHeading});
+  const std::string name = row.object.name.empty() ? "" : ShownName(row.object.name) + "  ";
+  lines.push_back({"object " + name + ObjectText(row, id), Style::kHeading});
   std::vector<std::string> complete;
   for (const HolderInfo& holder : row.object.holders) {
     if (holder.complete) complete.push_back(holder.node);

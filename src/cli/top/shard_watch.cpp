@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "directory/tcp_port.h"
 
 namespace hoplite::cli::top {
 namespace {
@@ -16,20 +15,15 @@ constexpr std::size_t kMostObjects = 2000;
 
 }  // namespace
 
-ShardWatch::ShardWatch(asio::io_context& loop, std::string address, net::SecurityPtr security,
-                       Duration timeout, Duration between, std::function<void()> told)
-    : ShardWatch(loop, directory::MakeTcpPort(loop, address, std::move(security)), timeout, between,
-                 std::move(told)) {
-  look_.address = std::move(address);
-}
-
-ShardWatch::ShardWatch(asio::io_context& loop, std::unique_ptr<directory::ShardPort> port,
-                       Duration timeout, Duration between, std::function<void()> told)
+ShardWatch::ShardWatch(asio::io_context& loop, std::string address,
+                       std::unique_ptr<directory::ShardPort> port, Duration timeout,
+                       Duration between, std::function<void()> told)
     : timeout_(timeout),
       between_(between),
       tell_(std::move(told)),
       port_(std::move(port)),
       pause_(loop) {
+  look_.address = std::move(address);
   AskForPage(std::nullopt);
 }
 
@@ -61,6 +55,7 @@ void ShardWatch::Take(Result<protocol::StatusPage> page) {
   if (pages_++ == 0) {
     coming_.nodes = std::move(page->nodes);
     coming_.object_count = page->shard.objects;
+    coming_.process = std::move(page->shard.process);
   }
   std::ranges::move(page->page.objects, std::back_inserter(coming_.objects));
   coming_.all = !page->page.more;

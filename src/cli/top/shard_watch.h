@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "cli/top/model.h"
 #include "directory/shard_port.h"
-#include "net/security.h"
 #include "net/timer.h"
 
 namespace hoplite::cli::top {
@@ -23,11 +22,9 @@ class ShardWatch {
  public:
   // Begins at once. `told` runs after each answer, and after each question that had none within the
   // timeout; the next one is asked so long after that.
-  ShardWatch(asio::io_context& loop, std::string address, net::SecurityPtr security,
-             Duration timeout, Duration between, std::function<void()> told);
-  // The same by way of that port.
-  ShardWatch(asio::io_context& loop, std::unique_ptr<directory::ShardPort> port, Duration timeout,
-             Duration between, std::function<void()> told);
+  ShardWatch(asio::io_context& loop, std::string address,
+             std::unique_ptr<directory::ShardPort> port, Duration timeout, Duration between,
+             std::function<void()> told);
   ~ShardWatch();
   ShardWatch(const ShardWatch&) = delete;
   ShardWatch& operator=(const ShardWatch&) = delete;

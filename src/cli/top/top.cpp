@@ -14,10 +14,8 @@
 #include "base/clock.h"
 #include "base/try.h"
 #include "cli/top/paint.h"
-#include "cli/top/shard_watch.h"
 #include "cli/top/terminal.h"
-#include "directory/directory_client.h"
-#include "directory/trace_question.h"
+#include "cli/top/watches.h"
 #include "net/timer.h"
 
 namespace hoplite::cli::top {
@@ -31,74 +29,25 @@ constexpr Duration kForRates = 3s;
 // An escape that nothing follows for so long is the key, not the begin of a sequence.
 constexpr Duration kEscapeRests = 50ms;
 
-// The model, and all shards that are asked for it. `told` runs when there is something new.
-class Watches {
- public:
-  Watches(asio::io_context& loop, const TopOptions& options, Duration between,
-          std::function<void()> told)
-      : tell_(std::move(told)) {
-    for (const std::string& address : options.shards) {
-      losses_.push_back(std::make_unique<directory::TraceQuestion>(
-          loop, address, options.security, options.timeout,
-          [this](const auto& decisions) { NoteLosses(decisions); }));
-      shards_.push_back(std::make_unique<ShardWatch>(
-          loop, address, options.security, options.timeout, between, [this] { tell_(); }));
-    }
-    Follow(options.view.followed);
-  }
-
-  void Follow(const std::optional<ObjectId>& object) {
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      const bool here = object && directory::ShardOf(*object, shards_.size()) == i;
-      shards_[i]->Follow(here ? object : std::nullopt);
-    }
-  }
-  // A picture of what all of them said last.
-  const Picture& Look() {
-    std::vector<ShardLook> looks;
-    for (const auto& shard : shards_) looks.push_back(shard->look());
-    model_.Look(Now(), looks);
-    return model_.picture();
-  }
-  bool all_told() const {
-    return std::ranges::all_of(shards_, [](const auto& shard) { return shard->told(); });
-  }
-  bool none_answers() const {
-    return std::ranges::none_of(shards_,
-                                [](const auto& shard) { return shard->look().at != Time{}; });
-  }
-  bool lacks_rates() const { return model_.lacks_rates(); }
-
- private:
-  // Nodes that were lost before anybody looked are known from the shards' decisions.
-  void NoteLosses(const Result<std::vector<wire::TraceEntry>>& decisions) {
-    if (!decisions) return;
-    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-    for (const wire::TraceEntry& decision : *decisions) {
-      const Duration ago = since_epoch - std::chrono::microseconds(decision.since_epoch_us);
-      if (decision.what == Decided::kNodeLost && ago < kRemembered) {
-        model_.Remember(decision.text, Now() - std::max(ago, Duration(0)));
-      }
-    }
-  }
-
-  const std::function<void()> tell_;
-  Model model_;
-  std::vector<std::unique_ptr<directory::TraceQuestion>> losses_;
-  std::vector<std::unique_ptr<ShardWatch>> shards_;
-};
+WatchOptions WatchesOf(const TopOptions& options, Duration between) {
+  return {.shards = PlacesOf(options.shards),
+          .security = options.security,
+          .timeout = options.timeout,
+          .between = between};
+}
 
 // What a person sees, and what their keys do.
 class Live {
  public:
   explicit Live(const TopOptions& options)
       : view_(options.view),
-        watches_(loop_, options, kBetweenLive, [this] { Draw(); }),
+        watches_(loop_, WatchesOf(options, kBetweenLive), [this] { Draw(); }),
         tick_(loop_),
         escape_(loop_),
         ends_(loop_, SIGINT, SIGTERM, SIGHUP),
         resized_(loop_, SIGWINCH) {
     ends_.add(SIGQUIT);
+    watches_.Follow(view_.followed);
   }
 
   Result<void> Run() {
@@ -174,9 +123,10 @@ Result<Picture> LookOnce(const TopOptions& options) {
     return watches.all_told() && followed && rates;
   };
   std::unique_ptr<Watches> watches;
-  watches = std::make_unique<Watches>(loop, options, kBetweenOnce, [&] {
+  watches = std::make_unique<Watches>(loop, WatchesOf(options, kBetweenOnce), [&] {
     if (watches && enough(*watches)) loop.stop();
   });
+  watches->Follow(options.view.followed);
   // Each question has its deadline; this is for what comes at it.
   loop.run_for(std::max<Duration>(options.timeout, kForRates) + 1s);
   Picture picture = watches->Look();

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -22,11 +23,11 @@
 #include "cli/output.h"
 #include "cli/top/json.h"
 #include "cli/top/model.h"
-#include "cli/top/shard_watch.h"
 #include "cli/web/own_host.h"
 #include "cli/web/page.h"
-#include "cli/web/same_process_port.h"
+#include "cli/web/page_token.h"
 #include "client/pictures.h"
+#include "directory/directory_client.h"
 #include "metrics/http_port.h"
 
 namespace hoplite::cli::web {
@@ -50,7 +51,8 @@ constexpr std::string_view kSafety =
     "Cache-Control: no-store\r\n";
 constexpr std::string_view kJson = "application/json; charset=utf-8";
 
-std::string EventOf(top::Picture picture) {
+std::string EventOf(top::Picture picture, const std::string& remark) {
+  if (!remark.empty()) picture.remarks.push_back(remark);
   const std::size_t under_way = picture.objects.size();
   picture.objects.resize(std::min(under_way, kMostObjects));
   for (;;) {
@@ -68,11 +70,20 @@ std::string ObjectJson(const Result<protocol::ObjectView>& found) {
       Json{{"error", {{"code", Name(found.error().code)}, {"message", found.error().message}}}});
 }
 
-std::string NotForThisPage(const std::string& host, const std::string& address) {
-  return fmt::format(
-      "The page is not at '{}': open http://{}/, an address of this host, or the name that --web "
-      "says.\n",
-      IsPlainText(host) ? host : "...", address);
+constexpr std::string_view kWords = "text/plain; charset=utf-8";
+
+std::string NotForThisPage(const Request& request, const std::string& address) {
+  return metrics::AnswerTo(
+      request, "421 Misdirected Request", kWords,
+      fmt::format("The page is not at '{}': open http://{}/, an address of this host, or the name "
+                  "that --web says.\n",
+                  IsPlainText(request.host) ? request.host : "...", address));
+}
+
+std::string AsksForToken(const Request& request) {
+  return metrics::AnswerTo(request, "401 Unauthorized", kWords,
+                           "The page asks for its token: open it as /?token=TOKEN once.\n",
+                           "WWW-Authenticate: Bearer\r\n");
 }
 
 std::shared_ptr<const std::string> Shared(std::string text) {
@@ -84,40 +95,43 @@ std::shared_ptr<const std::string> Shared(std::string text) {
 // All but the constructor and address() on the server's thread, which outlives every task.
 class WebServer::Impl {
  public:
-  explicit Impl(std::shared_ptr<directory::DirectoryService> shard) : shard_(std::move(shard)) {}
+  explicit Impl(WebOptions options) : options_(std::move(options)) {}
   ~Impl();
 
-  Result<void> Listen(const std::string& address);
+  Result<void> Listen();
   const std::string& address() const { return address_; }
+  bool secure() const { return options_.security != nullptr; }
 
  private:
   net::Task<void> Serve(HttpPort::ExchangePtr exchange);
+  // What somebody gets who may not look at the page, or not yet.
+  std::optional<std::string> KeptOut(const Request& request) const;
   net::Task<void> ShowPictures(HttpPort::ExchangePtr exchange);
   net::Task<void> ShowObject(HttpPort::ExchangePtr exchange, ObjectId object);
   void Watch();
   void Draw();
 
-  const std::shared_ptr<directory::DirectoryService> shard_;
+  const WebOptions options_;
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> stay_ = asio::make_work_guard(loop_);
   std::unique_ptr<HttpPort> port_;
-  std::unique_ptr<directory::ShardPort> objects_;
+  std::vector<std::unique_ptr<directory::ShardPort>> objects_;  // a port for each shard
   std::list<HttpPort::ExchangePtr> viewers_;
-  std::unique_ptr<top::ShardWatch> watch_;  // while there are viewers
-  top::Model model_;
+  std::unique_ptr<top::Watches> watches_;  // while there are viewers
   std::shared_ptr<const std::string> event_;
-  std::string listen_;  // as it was asked for
   std::string address_;
+  std::optional<PageToken> token_;
   std::thread thread_;
 };
 
-Result<void> WebServer::Impl::Listen(const std::string& address) {
-  listen_ = address;
-  objects_ = std::make_unique<SameProcessPort>(loop_, shard_);
-  TRY_ASSIGN(port_, HttpPort::Open(loop_, address, [this](HttpPort::ExchangePtr exchange) {
-               return Serve(std::move(exchange));
-             }));
+Result<void> WebServer::Impl::Listen() {
+  for (const top::ShardPlace& shard : options_.shards) {
+    objects_.push_back(top::PortTo(loop_, shard, options_.to_shards));
+  }
+  const auto serve = [this](HttpPort::ExchangePtr exchange) { return Serve(std::move(exchange)); };
+  TRY_ASSIGN(port_, HttpPort::Open(loop_, options_.listen, serve, options_.security));
   address_ = port_->address();
+  token_.emplace(options_.token, address_);
   TRY_ASSIGN(thread_, StartThread([this] { loop_.run(); }));
   log::Info("the page is served at {}", address_);
   return {};
@@ -128,8 +142,8 @@ WebServer::Impl::~Impl() {
   if (!thread_.joinable()) return;
   asio::post(loop_, [this] {
     port_->Close();
-    objects_->Stop();
-    watch_.reset();
+    for (const auto& port : objects_) port->Stop();
+    watches_.reset();
     stay_.reset();
   });
   thread_.join();
@@ -142,10 +156,8 @@ net::Task<void> WebServer::Impl::Serve(HttpPort::ExchangePtr exchange) {
   }
   const Request& request = *exchange->request();
   constexpr std::string_view kId = "id=";
-  if (!IsOwnHost(request.host, listen_)) {
-    co_await exchange->Send(
-        Shared(metrics::AnswerTo(request, "421 Misdirected Request", "text/plain; charset=utf-8",
-                                 NotForThisPage(request.host, address_))));
+  if (auto answer = KeptOut(request)) {
+    co_await exchange->Send(Shared(*std::move(answer)));
   } else if (request.path == "/events") {
     co_await ShowPictures(exchange);
   } else if (request.path == "/object" && request.query.starts_with(kId)) {
@@ -153,8 +165,8 @@ net::Task<void> WebServer::Impl::Serve(HttpPort::ExchangePtr exchange) {
     if (object) {
       co_await ShowObject(exchange, *object);
     } else {
-      co_await exchange->Send(Shared(metrics::AnswerTo(
-          request, "400 Bad Request", "text/plain; charset=utf-8", object.error().message)));
+      co_await exchange->Send(
+          Shared(metrics::AnswerTo(request, "400 Bad Request", kWords, object.error().message)));
     }
   } else if (request.path == "/") {
     co_await exchange->Send(
@@ -162,6 +174,17 @@ net::Task<void> WebServer::Impl::Serve(HttpPort::ExchangePtr exchange) {
   } else {
     co_await exchange->Send(Shared(metrics::NotThere("the page is at /")));
   }
+}
+
+std::optional<std::string> WebServer::Impl::KeptOut(const Request& request) const {
+  if (token_->asked()) {
+    if (token_->ShownBy(request)) return std::nullopt;
+    if (!token_->BroughtBy(request)) return AsksForToken(request);
+    return metrics::AnswerTo(request, "303 See Other", kWords, "",
+                             "Location: /\r\n" + token_->CookieLine(secure()));
+  }
+  if (secure() || IsOwnHost(request.host, options_.listen)) return std::nullopt;
+  return NotForThisPage(request, address_);
 }
 
 net::Task<void> WebServer::Impl::ShowPictures(HttpPort::ExchangePtr exchange) {
@@ -183,7 +206,8 @@ net::Task<void> WebServer::Impl::ShowPictures(HttpPort::ExchangePtr exchange) {
 
 net::Task<void> WebServer::Impl::ShowObject(HttpPort::ExchangePtr exchange, ObjectId object) {
   const auto found = std::make_shared<std::optional<Result<protocol::ObjectView>>>();
-  objects_->Find(object, kAnswersWithin, [found, exchange](Result<protocol::ObjectView> view) {
+  directory::ShardPort& shard = *objects_.at(directory::ShardOf(object, objects_.size()));
+  shard.Find(object, kAnswersWithin, [found, exchange](Result<protocol::ObjectView> view) {
     *found = std::move(view);
     exchange->Wake();
   });
@@ -198,37 +222,33 @@ net::Task<void> WebServer::Impl::ShowObject(HttpPort::ExchangePtr exchange, Obje
 }
 
 void WebServer::Impl::Watch() {
-  if (watch_ != nullptr) return;
-  model_ = {};
+  if (watches_ != nullptr) return;
   event_.reset();
-  for (const Recorded& decision : shard_->Decisions()) {
-    if (decision.what == Decided::kNodeLost) model_.Remember(decision.text, decision.when);
-  }
-  watch_ =
-      std::make_unique<top::ShardWatch>(loop_, std::make_unique<SameProcessPort>(loop_, shard_),
-                                        kAnswersWithin, kBetween, [this] { Draw(); });
+  const top::WatchOptions options{.shards = options_.shards,
+                                  .security = options_.to_shards,
+                                  .timeout = kAnswersWithin,
+                                  .between = kBetween};
+  watches_ = std::make_unique<top::Watches>(loop_, options, [this] { Draw(); });
 }
 
 void WebServer::Impl::Draw() {
   if (viewers_.empty()) {
     // This is called by what ends here.
     return asio::post(loop_, [this] {
-      if (viewers_.empty()) watch_.reset();
+      if (viewers_.empty()) watches_.reset();
     });
   }
-  model_.Look(Now(), {watch_->look()});
-  event_ = Shared(EventOf(model_.picture()));
+  event_ = Shared(EventOf(watches_->Look(), options_.remark));
   for (const auto& viewer : viewers_) viewer->Wake();
 }
 
-Result<std::unique_ptr<WebServer>> WebServer::Start(
-    const std::string& listen, std::shared_ptr<directory::DirectoryService> shard) {
+Result<std::unique_ptr<WebServer>> WebServer::Start(WebOptions options) {
   TRY(RequireDescriptors(kDescriptors, kWhat));
   TRY(RequireThreads(1, kWhat));
   TRY_ASSIGN(std::unique_ptr<Impl> impl, OrExhausted(kWhat, [&] {
-               return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(std::move(shard)));
+               return Result<std::unique_ptr<Impl>>(std::make_unique<Impl>(std::move(options)));
              }));
-  TRY(OrExhausted(kWhat, [&] { return impl->Listen(listen); }));
+  TRY(OrExhausted(kWhat, [&] { return impl->Listen(); }));
   return std::unique_ptr<WebServer>(new WebServer(std::move(impl)));
 }
 
@@ -236,5 +256,6 @@ WebServer::WebServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WebServer::~WebServer() = default;
 
 const std::string& WebServer::address() const { return impl_->address(); }
+bool WebServer::secure() const { return impl_->secure(); }
 
 }  // namespace hoplite::cli::web

@@ -34,8 +34,25 @@ struct hoplite_buffer {
 struct hoplite_request {
   using Put = hoplite::Future<hoplite::ObjectId>;
   using Get = hoplite::Future<hoplite::Buffer>;
-  std::variant<Put, Get, hoplite::Reduction> what;
+  using GetInto = hoplite::Future<std::uint64_t>;
+  std::variant<Put, Get, GetInto, hoplite::Reduction> what;
   std::vector<hoplite::ObjectId> sources = {};  // of a reduction
+};
+
+struct hoplite_status {
+  hoplite::ClusterStatus status;
+};
+
+struct hoplite_register {
+  hoplite::Register opened;
+};
+
+struct hoplite_channel {
+  hoplite::Channel channel;
+};
+
+struct hoplite_snapshot {
+  hoplite::Snapshot snapshot;
 };
 
 struct hoplite_info {

@@ -33,6 +33,11 @@ int hoplite_info_in_directory(const hoplite_info* info) {
   return info != nullptr && info->info.in_directory ? 1 : 0;
 }
 
+const void* hoplite_info_metadata(const hoplite_info* info, size_t* size) {
+  if (size != nullptr) *size = info == nullptr ? 0 : info->info.metadata.size();
+  return info == nullptr ? nullptr : info->info.metadata.data();
+}
+
 size_t hoplite_info_holders(const hoplite_info* info) {
   return info == nullptr ? 0 : info->info.holders.size();
 }
@@ -46,6 +51,52 @@ const char* hoplite_info_holder(const hoplite_info* info, size_t index,
 }
 
 void hoplite_info_free(hoplite_info* info) { delete info; }
+
+int hoplite_why(hoplite_client* client, const hoplite_id* id, std::int64_t timeout_ms,
+                char** text) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", id, "id", text, "text"));
+    TRY_ASSIGN(const std::string why, client->client.Why(c::ToId(*id), c::Options(0, timeout_ms)));
+    *text = std::ranges::copy(why, new char[why.size() + 1]()).out - why.size();
+    return {};
+  });
+}
+
+void hoplite_text_free(char* text) { delete[] text; }
+
+int hoplite_get_status(hoplite_client* client, std::int64_t timeout_ms, hoplite_status** status) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", status, "status"));
+    return c::Give(client->client.Status(c::Options(0, timeout_ms), 0), status);
+  });
+}
+
+std::uint64_t hoplite_status_objects(const hoplite_status* status) {
+  return status == nullptr ? 0 : status->status.object_count();
+}
+
+size_t hoplite_status_nodes(const hoplite_status* status) {
+  return status == nullptr ? 0 : status->status.nodes.size();
+}
+
+int hoplite_status_node(const hoplite_status* status, size_t index, hoplite_node_status* node) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(status, "status", node, "node"));
+    if (index >= status->status.nodes.size()) {
+      return Unexpected(Error(ErrorCode::kNotFound, "there is no node of this number"));
+    }
+    const NodeStatus& one = status->status.nodes[index];
+    *node = {.name = one.name.c_str(),
+             .address = one.address.c_str(),
+             .alive = one.alive ? 1 : 0,
+             .memory_bytes = one.memory_bytes,
+             .used_bytes = one.used_bytes,
+             .bytes_per_second = one.bytes_per_second};
+    return {};
+  });
+}
+
+void hoplite_status_free(hoplite_status* status) { delete status; }
 
 int hoplite_subscribe(hoplite_client* client, const hoplite_id* id, std::int64_t timeout_ms,
                       hoplite_subscription** subscription) {

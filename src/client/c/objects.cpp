@@ -145,6 +145,23 @@ int hoplite_get_into(hoplite_client* client, const hoplite_id* id, void* into, s
   });
 }
 
+int hoplite_get_many(hoplite_client* client, const hoplite_id* ids, size_t count, unsigned flags,
+                     std::int64_t timeout_ms, hoplite_buffer** buffers, int* codes) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client"));
+    if (count > 0) TRY(NotNull(ids, "ids", buffers, "buffers", codes, "codes"));
+    TRY(c::CheckFlags(flags, HOPLITE_ONLY_IF_OWNED));
+    Result<void> first;
+    auto all = client->client.GetMany(c::ToIds(ids, count), c::Options(flags, timeout_ms));
+    for (std::size_t i = 0; i < count; ++i) {
+      codes[i] = all[i] ? HOPLITE_OK : static_cast<int>(all[i].error().code);
+      buffers[i] = all[i] ? new hoplite_buffer{*std::move(all[i])} : nullptr;
+      if (codes[i] != HOPLITE_OK && first) first = Unexpected(all[i].error());
+    }
+    return first;
+  });
+}
+
 int hoplite_wait(hoplite_client* client, const hoplite_id* ids, size_t count, size_t wanted,
                  unsigned flags, std::int64_t timeout_ms, std::uint8_t* exists) {
   return Answer([&]() -> Result<void> {

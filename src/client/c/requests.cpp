@@ -88,6 +88,21 @@ int hoplite_get_async(hoplite_client* client, const hoplite_id* id, unsigned fla
   });
 }
 
+int hoplite_get_into_async(hoplite_client* client, const hoplite_id* id, void* into,
+                           size_t capacity, unsigned flags, std::int64_t timeout_ms,
+                           hoplite_request** request) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(client, "client", id, "id", request, "request"));
+    if (capacity > 0) TRY(NotNull(into, "into"));
+    TRY(c::CheckFlags(flags, HOPLITE_ONLY_IF_OWNED));
+    const std::span room(static_cast<std::byte*>(into), capacity);
+    GiveRequest(
+        {.what = client->client.GetIntoAsync(c::ToId(*id), room, c::Options(flags, timeout_ms))},
+        request);
+    return {};
+  });
+}
+
 int hoplite_reduce(hoplite_client* client, const hoplite_id* sources, size_t count,
                    size_t num_objects, const char* op, const char* dtype, hoplite_id* target,
                    unsigned flags, std::int64_t timeout_ms, hoplite_request** request) {
@@ -136,6 +151,16 @@ int hoplite_request_buffer(hoplite_request* request, hoplite_buffer** buffer) {
     const auto* get = std::get_if<hoplite_request::Get>(&request->what);
     if (get == nullptr) return Unexpected(Wrong("the request is no get: it has no buffer"));
     return c::Give(get->Wait(c::Timeout(0)), buffer);
+  });
+}
+
+int hoplite_request_size(hoplite_request* request, size_t* size) {
+  return Answer([&]() -> Result<void> {
+    TRY(NotNull(request, "request", size, "size"));
+    const auto* get = std::get_if<hoplite_request::GetInto>(&request->what);
+    if (get == nullptr) return Unexpected(Wrong("the request is no get_into: it has no size"));
+    TRY_ASSIGN(*size, get->Wait(c::Timeout(0)));
+    return {};
   });
 }
 

@@ -8,11 +8,14 @@
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "client/apart.h"
 #include "client/channel/publisher.h"
 #include "client/channel/snapshot_state.h"
 #include "client/channel/stream_impl.h"
 #include "client/channel/version_request.h"
 #include "client/client_access.h"
+#include "client/empty.h"
+#include "client/futures.h"
 #include "client/interruption.h"
 #include "client/pending.h"
 #include "client/register_state.h"
@@ -32,6 +35,9 @@ struct Channel::State {
                                         VersionRequest::Wanted wanted);
   Future<Snapshot> Ask(const std::shared_ptr<State>& self, VersionRequest::Wanted wanted);
   Result<std::uint64_t> Publish(std::span<const Part> parts, const PublishOptions& options);
+  // The same; finds out that it was closed meanwhile.
+  static Result<std::uint64_t> PublishBy(std::shared_ptr<State> state, std::span<const Part> parts,
+                                         const PublishOptions& options);
   Error Closed() const { return {ErrorCode::kCancelled, "channel '" + name + "' was closed"}; }
   void Close();
   void EndIfNobodyPublishes();
@@ -68,6 +74,13 @@ Result<Channel> Client::OpenChannel(std::string_view name, const ChannelOptions&
   return channel;
 }
 
+namespace {
+
+Error NoChannel() { return client::Empty("channel", "Client::OpenChannel gives one"); }
+
+}  // namespace
+
+Channel::Channel() = default;
 Channel::Channel(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Channel::Channel(Channel&&) noexcept = default;
 Channel& Channel::operator=(Channel&& other) noexcept {
@@ -79,7 +92,9 @@ Channel::~Channel() {
   if (state_) state_->Close();
 }
 
-void Channel::Close() { state_->Close(); }
+void Channel::Close() {
+  if (state_) state_->Close();
+}
 
 void Channel::State::Close() {
   if (closed.exchange(true) || connection()->inherited()) return;
@@ -105,7 +120,24 @@ void Channel::State::EndIfNobodyPublishes() {
 // --- publishing
 
 Result<std::uint64_t> Channel::Publish(std::span<const Part> parts, const PublishOptions& options) {
-  const std::shared_ptr<State> state = state_;
+  if (!state_) return std::unexpected(NoChannel());
+  return State::PublishBy(state_, parts, options);
+}
+
+Future<std::uint64_t> Channel::PublishAsync(std::span<const Part> parts,
+                                            const PublishOptions& options) {
+  if (!state_) return Future<std::uint64_t>::Failed(NoChannel());
+  return client::Apart<std::uint64_t>::Run(
+      state_->connection(), "channel '" + state_->name + "'",
+      [state = state_, parts = std::vector(parts.begin(), parts.end()), options] {
+        return State::PublishBy(state, parts, options);
+      });
+}
+
+Result<std::uint64_t> Channel::State::PublishBy(std::shared_ptr<State> state,
+                                                std::span<const Part> parts,
+                                                const PublishOptions& options) {
+  const client::Interruption by_caller(options.stop);
   Result<std::uint64_t> published = state->Publish(parts, options);
   if (!state->closed) return published;
   state->EndIfNobodyPublishes();
@@ -148,11 +180,17 @@ std::shared_ptr<VersionRequest> Channel::State::Begin(const std::shared_ptr<Stat
 Future<Snapshot> Channel::State::Ask(const std::shared_ptr<State>& self,
                                      VersionRequest::Wanted wanted) {
   const Time deadline = client::DeadlineAfter(wanted.version.timeout);
-  return Future<Snapshot>(std::make_shared<client::SnapshotAnswer>(
-      Begin(self, std::move(wanted)), connection(), deadline, "channel '" + name + "'"));
+  const auto request = Begin(self, std::move(wanted));
+  return client::FutureOf<Snapshot>(client::QuestionOf(request, connection(), deadline),
+                                    "channel '" + name + "'", [request](const auto& /*answer*/) {
+                                      VersionRequest::Found found = request->Take();
+                                      return ClientAccess::MakeSnapshot(found.head.version,
+                                                                        std::move(found.objects));
+                                    });
 }
 
 Result<std::optional<std::uint64_t>> Channel::Latest(const CallOptions& options) const {
+  if (!state_) return std::unexpected(NoChannel());
   if (state_->closed) return std::unexpected(state_->Closed());
   TRY_ASSIGN(const RegisterEntry entry, state_->head.Get(options));
   TRY_ASSIGN(const std::optional<client::Head> head, client::HeadOf(entry));
@@ -160,14 +198,17 @@ Result<std::optional<std::uint64_t>> Channel::Latest(const CallOptions& options)
 }
 
 Result<Snapshot> Channel::Get(const VersionOptions& options) const {
-  return GetAsync(options).Wait();
+  return GetAsync(options).Wait(options.stop);
 }
 
 Future<Snapshot> Channel::GetAsync(const VersionOptions& options) const {
+  if (!state_) return Future<Snapshot>::Failed(NoChannel());
   return state_->Ask(state_, {options});
 }
 
 Result<SnapshotStream> Channel::Stream(const VersionOptions& options) const {
+  if (!state_) return std::unexpected(NoChannel());
+  const client::Interruption by_caller(options.stop);
   const Time deadline = client::DeadlineAfter(options.timeout);
   const auto request = state_->Begin(state_, {options, false});
   const auto question = client::QuestionOf(request, state_->connection(), deadline);

@@ -119,9 +119,10 @@ Result<Publisher::Made> Publisher::Make(std::span<const Part> parts, const std::
   const PackingOptions options{.most_older = kMostObjects - 1, .patches = deltas_};
   TRY_ASSIGN(Made made,
              PutPacked(Pack(parts, metadata, last ? &*last : nullptr, options), deadline));
-  TRY_ASSIGN(const bool whole, StillHas(std::span(made.objects).subspan(1), deadline));
-  if (whole) return made;
+  const Result<bool> whole = StillHas(std::span(made.objects).subspan(1), deadline);
+  if (whole && *whole) return made;
   condemned_.push_back(made.objects.front());
+  TRY(whole);
   return PutPacked(Pack(parts, metadata, nullptr, options), deadline);
 }
 
@@ -287,7 +288,7 @@ Result<Publisher::Objects> Publisher::Own(const std::optional<Head>& head, Time 
   kept_.Add(head->objects);
   const Result<void> owned = client_.Own(std::span(head->objects), {.timeout = Left(deadline)});
   if (!owned && owned.error().code != ErrorCode::kDeleted) return std::unexpected(owned.error());
-  // An id whose mark has ended can be owned, too.
+  // An id whose tombstone has ended can be owned, too.
   if (owned && std::ranges::none_of(
                    client_.Info(std::span(head->objects), {.timeout = Left(deadline)}), IsLost))
     return head->objects;

@@ -5,18 +5,29 @@
 #include "base/try.h"
 #include "client/channel/snapshot_state.h"
 #include "client/client_access.h"
+#include "client/empty.h"
 
 namespace hoplite {
 
+Snapshot::Snapshot() = default;
 Snapshot::Snapshot(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
 
-const ObjectId& Snapshot::id() const& { return contents_->objects.front().id(); }
-std::uint64_t Snapshot::version() const { return contents_->version; }
-std::span<const Part> Snapshot::parts() const& { return contents_->manifest.parts; }
-const std::string& Snapshot::metadata() const& { return contents_->manifest.metadata; }
-std::span<const Buffer> Snapshot::objects() const& { return contents_->objects; }
+const ObjectId& Snapshot::id() const& {
+  return contents_ ? contents_->objects.front().id() : client::kNoObject;
+}
+std::uint64_t Snapshot::version() const { return contents_ ? contents_->version : 0; }
+std::span<const Part> Snapshot::parts() const& {
+  return contents_ ? std::span<const Part>(contents_->manifest.parts) : std::span<const Part>();
+}
+const std::string& Snapshot::metadata() const& {
+  return contents_ ? contents_->manifest.metadata : client::kNoText;
+}
+std::span<const Buffer> Snapshot::objects() const& {
+  return contents_ ? std::span<const Buffer>(contents_->objects) : std::span<const Buffer>();
+}
 
 const Part* Snapshot::Find(std::string_view name) const& {
+  if (!contents_) return nullptr;
   const auto at = contents_->by_name.find(name);
   return at == contents_->by_name.end() ? nullptr : &contents_->manifest.parts[at->second];
 }
@@ -53,11 +64,6 @@ std::unique_ptr<Question> QuestionOf(const std::shared_ptr<VersionRequest>& requ
                                      const std::shared_ptr<Connection>& connection, Time deadline) {
   return std::make_unique<Question>(connection, request->done(), deadline,
                                     [request](const Error& why) { request->GiveUp(why); });
-}
-
-Result<Snapshot> SnapshotAnswer::Read(const local::Answer& /*answer*/) {
-  VersionRequest::Found found = request_->Take();
-  return ClientAccess::MakeSnapshot(found.head.version, std::move(found.objects));
 }
 
 }  // namespace client

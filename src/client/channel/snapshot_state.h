@@ -14,7 +14,6 @@
 #include "client/channel/manifest.h"
 #include "client/channel/patched.h"
 #include "client/channel/version_request.h"
-#include "client/future_state.h"
 #include "client/question.h"
 
 namespace hoplite {
@@ -32,20 +31,6 @@ namespace client {
 // The wait for a VersionRequest, which goes with it.
 std::unique_ptr<Question> QuestionOf(const std::shared_ptr<VersionRequest>& request,
                                      const std::shared_ptr<Connection>& connection, Time deadline);
-
-class SnapshotAnswer final : public FutureState<Snapshot> {
- public:
-  SnapshotAnswer(std::shared_ptr<VersionRequest> request,
-                 const std::shared_ptr<Connection>& connection, Time deadline, std::string what)
-      : FutureState(QuestionOf(request, connection, deadline), std::move(what)),
-        request_(std::move(request)) {}
-  ~SnapshotAnswer() override { Drop(); }
-
- private:
-  Result<Snapshot> Read(const local::Answer& answer) override;
-
-  const std::shared_ptr<VersionRequest> request_;
-};
 
 }  // namespace client
 }  // namespace hoplite

@@ -2,19 +2,24 @@
 
 #include "base/try.h"
 #include "client/channel/stream_impl.h"
+#include "client/empty.h"
 #include "client/pending.h"
 
 namespace hoplite {
 
+SnapshotStream::SnapshotStream() = default;
 SnapshotStream::SnapshotStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SnapshotStream::SnapshotStream(SnapshotStream&&) noexcept = default;
 SnapshotStream& SnapshotStream::operator=(SnapshotStream&&) noexcept = default;
 SnapshotStream::~SnapshotStream() = default;
 
-std::uint64_t SnapshotStream::version() const { return impl_->version; }
-const std::string& SnapshotStream::metadata() const& { return impl_->manifest.metadata; }
+std::uint64_t SnapshotStream::version() const { return impl_ ? impl_->version : 0; }
+const std::string& SnapshotStream::metadata() const& {
+  return impl_ ? impl_->manifest.metadata : client::kNoText;
+}
 
 Result<const Part*> SnapshotStream::Next(std::chrono::milliseconds timeout) & {
+  if (!impl_) return std::unexpected(client::Empty("stream", "Channel::Stream gives one"));
   return impl_->Next(client::DeadlineAfter(timeout));
 }
 

@@ -9,6 +9,7 @@
 #include "node/core/counted.h"
 #include "node/local/joint_gets.h"
 #include "node/pull/flight.h"
+#include "node/pull/read_back.h"
 #include "node/pull/subscription.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
@@ -90,15 +91,24 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
   const Time begun = Now();
   std::shared_ptr<Flight> flight;
   std::shared_ptr<Flight::Interest> interest;
+  std::shared_ptr<ReadBack::Interest> from_disk;
   std::optional<JointGets::Waiter> beside_others;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
     CO_TRY(MayCome(*entry, expecting, aborts));
+    if (from_disk && from_disk->read().done()) {
+      if (from_disk->read().error()) co_return std::unexpected(*from_disk->read().error());
+      if (from_disk->read().copy()) co_return BytesOf(from_disk->read().copy());
+      from_disk.reset();
+      beside_others.reset();
+    }
     const store::CopyPtr copy = context_.store.Find(object);
-    if (copy && copy->state() == store::CopyState::kFinal && !Leaves(*entry, copy)) {
+    const bool here = copy && copy->state() == store::CopyState::kFinal && !Leaves(*entry, copy);
+    if (here && !copy->on_disk()) {
       context_.store.Touch(object, Now());
       co_return BytesOf(copy);
     }
+    if (here && !from_disk) from_disk = ReadBack::In(context_, entry, copy);
     if (flight && flight->done()) {
       if (flight->result()) {
         CO_TRY_ASSIGN(store::CopyPtr got, *flight->result());
@@ -111,7 +121,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
     if (entry->flight() && entry->flight()->is_leaf()) {
       co_return std::unexpected(entry->flight()->too_large());
     }
-    if (!flight) {
+    if (!flight && !from_disk) {
       CO_TRY_ASSIGN(flight, Join(entry, *call));
       if (flight) {
         if (call->hurries) flight->Hurry();
@@ -119,13 +129,16 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Get(ObjectId object, CallPtr call
         flight->Start();
       }
     }
-    if (call->together && flight && flight->awaited_memory()) {
-      const std::uint64_t bytes = *flight->awaited_memory();
+    const auto awaited = from_disk ? from_disk->read().awaited_memory()
+                         : flight  ? flight->awaited_memory()
+                                   : std::nullopt;
+    if (call->together && awaited) {
+      const std::uint64_t bytes = *awaited;
       if (!call->together->leaves(bytes)) {
         co_return std::unexpected(call->together->NoRoom(object, bytes));
       }
       if (!beside_others || beside_others->bytes() != bytes) {
-        beside_others.emplace(call->together, flight->awaited_memory(), call->changed);
+        beside_others.emplace(call->together, awaited, call->changed);
       }
     }
     if (!co_await waiting.Wait()) {
@@ -141,11 +154,22 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
   const Expecting expecting(entry, Expects(call->only_if_owned));
   const Time begun = Now();
   std::shared_ptr<Flight> flight;
+  std::shared_ptr<ReadBack::Interest> from_disk;
   const std::uint64_t aborts = entry->aborts();
   for (;;) {
     CO_TRY(MayCome(*entry, expecting, aborts));
+    if (from_disk && from_disk->read().done()) {
+      if (from_disk->read().error()) co_return std::unexpected(*from_disk->read().error());
+      from_disk.reset();
+    }
     const store::CopyPtr copy = context_.store.Find(object);
-    if (copy && !Leaves(*entry, copy)) {
+    if (copy && copy->on_disk()) {
+      if (!from_disk) from_disk = ReadBack::In(context_, entry, copy);
+      if (from_disk->read().copy()) {
+        call->interest = from_disk;
+        co_return BytesOf(from_disk->read().copy());
+      }
+    } else if (copy && !Leaves(*entry, copy)) {
       if (!flight && entry->flight())
         call->interest = std::make_shared<Flight::Interest>(entry->flight());
       context_.store.Touch(object, Now());
@@ -169,7 +193,7 @@ net::Task<Result<store::CopyPtr>> ClientCalls::Follow(ObjectId object, CallPtr c
         call->interest.reset();
         flight.reset();
       }
-    } else if (!flight) {
+    } else if (!flight && !from_disk) {
       CO_TRY_ASSIGN(flight, Join(entry, *call));
       if (flight) {
         if (through_window) flight->AskForWindow();

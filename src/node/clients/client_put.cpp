@@ -8,12 +8,14 @@
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
 #include "protocol/elements.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::node {
 namespace {
 
 // A Put that finds no room waits for evictions and pins so long at most, if the caller set no
-// deadline. While the node still reserves memory it waits on: that ends by itself.
+// deadline. While the node still reserves memory, or its disk makes room, it waits on: that ends by
+// itself.
 constexpr Duration kPutPatience = std::chrono::seconds(5);
 
 Error Exists(const ObjectId& object) {
@@ -23,8 +25,9 @@ Error Exists(const ObjectId& object) {
 // While it lives, a Put of the object waits.
 class WaitingPut {
  public:
-  WaitingPut(EntryPtr entry, std::uint64_t bytes) : entry_(std::move(entry)) {
-    entry_->PutWaits(bytes);
+  WaitingPut(EntryPtr entry, std::uint64_t bytes, std::string_view name)
+      : entry_(std::move(entry)) {
+    entry_->PutWaits(bytes, name);
   }
   ~WaitingPut() { entry_->PutWaits(std::nullopt); }
   WaitingPut(const WaitingPut&) = delete;
@@ -75,6 +78,9 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
                                                          ++publications_, std::move(owning));
         entry->Begin(publication);
         publication->Begin();
+        if (const auto name = protocol::ToldName(metadata); !name.empty()) {
+          context_.Note(Decided::kNamed, object, name);
+        }
         if (patient) call->deadline = kNever;
         // The client's handle: dropping it unsealed aborts the Put, which the entry keeps alive.
         std::shared_ptr<Draft> draft(publication.get(),
@@ -85,11 +91,16 @@ net::Task<Result<std::shared_ptr<Draft>>> ClientCalls::Create(ObjectId object,
     } else {
       space.Leave();  // memory alone would not help it: nobody is to wait behind it
     }
-    const WaitingPut waits(entry, size_bytes);
+    const WaitingPut waits(entry, size_bytes, protocol::ToldName(metadata));
     if (co_await waiting.Wait()) continue;
     const store::StoreUsage usage = context_.store.usage();
     if (patient && !call->cancelled && usage.not_yet_reserved_bytes > 0) {
       call->deadline = Now() + kPutPatience;
+      continue;
+    }
+    const auto disk_works = context_.memory.DiskWorksUntil(kPutPatience, Now());
+    if (patient && !call->cancelled && disk_works) {
+      call->deadline = *disk_works;
       continue;
     }
     if (call->cancelled)

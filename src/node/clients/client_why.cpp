@@ -8,6 +8,7 @@
 #include "node/clients/client_calls.h"
 #include "node/core/counted.h"
 #include "node/pull/flight.h"
+#include "node/pull/read_back.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
@@ -187,13 +188,15 @@ std::string AtDeadline(const std::string& lacks) {
 std::string Final(const std::string& object, const store::Copy& copy, const std::string& node) {
   const auto failure = protocol::FailureIn(copy.metadata());
   return failure ? fmt::format("{} has failed: {}", object, failure->message)
-                 : fmt::format("{} is complete at {}", object, node);
+                 : fmt::format("{} is complete at {}{}", object, node,
+                               copy.on_disk() ? ", on its disk" : "");
 }
 
 }  // namespace
 
 // What this node waits for, by what it does about the object itself.
 std::string ClientCalls::Missing(const ObjectEntry& entry, const Said& said) const {
+  if (entry.read_back()) return entry.read_back()->Waiting();
   const bool arrives = entry.flight() && entry.flight()->copy();
   // Of a reduction, too: its coordinator puts a small target.
   if (std::string put = arrives ? "" : WhyPutWaits(context_, entry); !put.empty()) {

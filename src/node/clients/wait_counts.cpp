@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "node/pull/flight.h"
+#include "node/pull/read_back.h"
 #include "node/put/publication.h"
 #include "node/reduce/coordinator.h"
 #include "node/reduce/slot.h"
@@ -19,6 +20,9 @@ bool SlotLacksMemory(const ObjectEntry& entry) {
 
 // In the order in which ClientCalls::Missing looks.
 WaitReason ReasonOf(const ObjectEntry& entry) {
+  if (const auto& read = entry.read_back()) {
+    return read->awaited_memory() ? WaitReason::kMemory : WaitReason::kBytes;
+  }
   const auto& flight = entry.flight();
   if (flight && flight->copy()) return flight->wait_reason();
   if (const auto put = entry.publication()) {

@@ -33,7 +33,9 @@ Environment WithDefaults(const NodeConfig& config, Environment environment,
     };
   }
   if (!environment.segment) environment.segment = store::CreateMemfdSegment;
+  if (!environment.disk) environment.disk = store::OpenDisk;
   if (!environment.decisions) environment.decisions = std::make_shared<Decisions>();
+  if (!environment.process) environment.process = OwnProcessUse;
   return environment;
 }
 

@@ -13,7 +13,8 @@ inline protocol::Held HeldOf(const store::Copy& copy) {
           .metadata = copy.metadata(),
           .marks = copy.marks(),
           .complete = copy.state() == store::CopyState::kFinal,
-          .ever_owned = copy.ever_owned()};
+          .ever_owned = copy.ever_owned(),
+          .on_disk = copy.on_disk()};
 }
 
 }  // namespace hoplite::node

@@ -89,6 +89,10 @@ void ObjectEntry::Ended(const Flight& flight) {
   if (flight_.get() == &flight) flight_.reset();
 }
 
+void ObjectEntry::Ended(const ReadBack& read) {
+  if (read_back_.get() == &read) read_back_.reset();
+}
+
 void ObjectEntry::Ended(std::uint32_t number, const Slot& slot) {
   const auto present = slots_.find(number);
   if (present != slots_.end() && present->second.slot.get() == &slot) slots_.erase(present);
@@ -108,14 +112,15 @@ std::shared_ptr<Slot> ObjectEntry::target() const {
 }
 
 bool ObjectEntry::idle(Time now) const {
-  return !publication_ && !withdrawal_.open() && !flight_ && !coordinator_ && slots_.empty() &&
-         waiters_.empty() && !followers_.any() && !deleted(now) && !deletion_.asked() &&
-         outgoing_ == 0 && inlined_.expired();
+  return !publication_ && !withdrawal_.open() && !flight_ && !read_back_ && !coordinator_ &&
+         slots_.empty() && waiters_.empty() && !followers_.any() && !deleted(now) &&
+         !deletion_.asked() && outgoing_ == 0 && inlined_.expired();
 }
 
 void ObjectEntry::Clear() {
   publication_.reset();
   flight_.reset();
+  read_back_.reset();
   coordinator_.reset();
   slots_.clear();
 }

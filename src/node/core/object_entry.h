@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,12 +29,13 @@ namespace hoplite::node {
 class Coordinator;
 class Flight;
 class Publication;
+class ReadBack;
 class Slot;
 
 // The shard's word that the object was deleted, and the calls that ask for it.
 class Deletion {
  public:
-  // The id is blocked until then; the mark has a version of its own.
+  // The id is blocked until then; the tombstone has a version of its own.
   void Confirm(Time until, Version version) {
     until_ = until;
     version_ = version;
@@ -133,8 +135,12 @@ class ObjectEntry {
   void Ended(const Publication& publication);
   // Whoever ends it keeps it meanwhile.
   std::shared_ptr<Publication> publication() const { return publication_; }
-  // How much memory one waits for here; none: none does.
-  void PutWaits(std::optional<std::uint64_t> bytes) { put_waits_for_ = bytes; }
+  // How much memory one waits for here, and the object's name; none: none does.
+  void PutWaits(std::optional<std::uint64_t> bytes, std::string_view name = {}) {
+    put_waits_for_ = bytes;
+    put_name_ = name;
+  }
+  const std::string& put_name() const { return put_name_; }
   const std::optional<std::uint64_t>& put_waits_for() const { return put_waits_for_; }
   // One that was given up.
   planner::Withdrawal& withdrawal() { return withdrawal_; }
@@ -144,6 +150,10 @@ class ObjectEntry {
   void Begin(std::shared_ptr<Flight> flight) { flight_ = std::move(flight); }
   void Ended(const Flight& flight);
   const std::shared_ptr<Flight>& flight() const { return flight_; }
+  // Its way from this node's disk into memory.
+  void Begin(std::shared_ptr<ReadBack> read) { read_back_ = std::move(read); }
+  void Ended(const ReadBack& read);
+  const std::shared_ptr<ReadBack>& read_back() const { return read_back_; }
   // The bytes that came with the directory's answer, while somebody pins them: who is told of the
   // same version shares them.
   void Share(const store::CopyPtr& inlined) { inlined_ = inlined; }
@@ -199,8 +209,10 @@ class ObjectEntry {
   bool ever_owned_ = false;
   std::shared_ptr<Publication> publication_;
   std::optional<std::uint64_t> put_waits_for_;
+  std::string put_name_;
   planner::Withdrawal withdrawal_;
   std::shared_ptr<Flight> flight_;
+  std::shared_ptr<ReadBack> read_back_;
   std::weak_ptr<store::Copy> inlined_;
   int outgoing_ = 0;
   protocol::Loss loss_;

@@ -145,8 +145,9 @@ void Drainage::LookForPeers() {
     std::vector<planner::DrainState::Peer> peers;
     for (const protocol::NodeView& node : page->nodes) {
       if (!node.alive || node.node.id == context_.settings.self) continue;
-      peers.push_back(
-          {node.node.id, node.node.name, node.usage.memory_bytes, node.usage.used_bytes});
+      const protocol::StoreUsage& usage = node.usage;
+      peers.push_back({node.node.id, node.node.name, usage.memory_bytes, usage.used_bytes,
+                       usage.disk_bytes - std::min(usage.disk_bytes, usage.disk_used_bytes)});
     }
     state_.OnPeers(std::move(peers), Now());
     changed_.Notify();

@@ -61,7 +61,7 @@ void Gives::HandOn(const InlineObject& given) {
     std::vector<std::byte> frame = InFrame(wire::EncodeGive(next.given));
     auto room = Reserve(frame.size());
     if (!room) continue;
-    DataLoop& data_loop = data_plane_.LoopAt(Raw(next.to.id) % data_plane_.loop_count());
+    DataLoop& data_loop = data_plane_.LoopAt(data_plane_.IndexFor(frame.size(), Raw(next.to.id)));
     context_.runtime.Spawn(
         data_loop.loop, "a give",
         Deliver(data_loop, next.to, OutgoingGive{std::move(frame), std::move(room)}));
@@ -71,7 +71,8 @@ void Gives::HandOn(const InlineObject& given) {
 void Gives::GiveCopy(const protocol::GiveCopy& word) {
   const store::CopyPtr copy = context_.store.Find(word.object);
   if (!copy || copy->version() != word.version) return;
-  if (copy->state() != store::CopyState::kFinal || copy->bytes().size() > kMaxInlineBytes) return;
+  if (copy->state() != store::CopyState::kFinal || copy->on_disk()) return;
+  if (copy->bytes().size() > kMaxInlineBytes) return;
   const auto* const bytes = reinterpret_cast<const char*>(copy->bytes().data());
   HandOn({.object = word.object,
           .version = word.version,

@@ -1,7 +1,7 @@
 // Gather: what one request asks of several objects.
 //
-// Begins an operation for each, a few in a turn of the loop: however many there are, others come in
-// between. The operations that are left when the request ends are cancelled, a few in a turn as
+// Begins an operation for each, a few in a step of the loop: however many there are, others come in
+// between. The operations that are left when the request ends are cancelled, a few in a step as
 // well. On the node's loop only.
 #pragma once
 

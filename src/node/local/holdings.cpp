@@ -22,7 +22,7 @@ std::string InWords(pid_t pid) { return pid == 0 ? "this client" : fmt::format("
 class Holdings::Hold {
  public:
   Hold(const store::CopyPtr& copy, As as)
-      : copy_(copy.get()),
+      : copy_(copy->number()),
         bytes_(copy->bytes().size()),
         as_(as),
         pin_(as == As::kPinned ? copy : nullptr) {}
@@ -36,7 +36,7 @@ class Holdings::Hold {
 
  private:
   std::weak_ptr<Holdings> by_;
-  const store::Copy* const copy_;
+  const std::uint64_t copy_;
   const std::uint64_t bytes_;
   const As as_;
   const store::CopyPtr pin_;
@@ -85,8 +85,8 @@ Result<std::shared_ptr<Holdings::Hold>> Holdings::Take(const store::CopyPtr& cop
   auto hold = std::make_shared<Hold>(copy, as);
   const std::uint64_t bytes = copy->bytes().size();
   const MutexLock lock(mutex_);
-  if (!held_.contains(copy.get())) TRY(AllowLocked(bytes));
-  const auto [at, is_new] = held_.try_emplace(copy.get());
+  if (!held_.contains(copy->number())) TRY(AllowLocked(bytes));
+  const auto [at, is_new] = held_.try_emplace(copy->number());
   Count& count = at->second;
   ++count.holds;
   if (is_new) {
@@ -98,7 +98,7 @@ Result<std::shared_ptr<Holdings::Hold>> Holdings::Take(const store::CopyPtr& cop
   return hold;
 }
 
-void Holdings::Drop(const store::Copy* copy, std::uint64_t bytes, As as) {
+void Holdings::Drop(std::uint64_t copy, std::uint64_t bytes, As as) {
   const MutexLock lock(mutex_);
   Count& count = held_.at(copy);
   if (as == As::kPinned && --count.pins == 0) use_.pinned_bytes -= bytes;

@@ -62,13 +62,14 @@ class Holdings : public std::enable_shared_from_this<Holdings> {
 
   Result<std::shared_ptr<Hold>> Take(const store::CopyPtr& copy, As as);
   Result<void> AllowLocked(std::uint64_t bytes) const HOPLITE_REQUIRES(mutex_);
-  void Drop(const store::Copy* copy, std::uint64_t bytes, As as);
+  void Drop(std::uint64_t copy, std::uint64_t bytes, As as);
 
   const pid_t pid_;
   const std::uint64_t began_;
   const Quota quota_;
   mutable Mutex mutex_;
-  std::unordered_map<const store::Copy*, Count> held_ HOPLITE_GUARDED_BY(mutex_);
+  // By the copies' numbers: on a disk or not, it is the same object.
+  std::unordered_map<std::uint64_t, Count> held_ HOPLITE_GUARDED_BY(mutex_);
   Use use_ HOPLITE_GUARDED_BY(mutex_);
 };
 

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/limits.h"
 #include "base/reduce_types.h"
 #include "base/shown_text.h"
 #include "base/try.h"
 #include "protocol/elements.h"
+#include "protocol/object_name.h"
 #include "wire/local_protocol.h"
 #include "wire/pictures.h"
 
@@ -166,6 +168,9 @@ Result<ReduceOptions> ReadReduce(const v1::local::Reduce& message, const ObjectI
   if (message.has_num_objects()) options.num_objects = message.num_objects();
   options.target = target;
   options.metadata = message.metadata();
+  // It is for people, and has no right to make too much of what is not.
+  std::string named = protocol::WithName(message.name(), message.metadata());
+  if (named.size() <= kMaxMetadataBytes) options.metadata = std::move(named);
   if (message.has_alike()) options.alike = message.alike();
   options.root_here = message.root_here();
   options.fixed_order = message.fixed_order();

@@ -41,7 +41,7 @@ std::shared_ptr<Gets> MakeGets(Operations& operations, std::vector<ObjectId> obj
       },
       [&operations](const ObjectId& id) {
         const store::CopyPtr copy = operations.store().Find(id);
-        return copy && copy->state() == store::CopyState::kFinal;
+        return copy && copy->state() == store::CopyState::kFinal && !copy->on_disk();
       });
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "base/object_names.h"
 #include "base/try.h"
 #include "node/local/copy_watch.h"
 #include "node/local/local_convert.h"
@@ -12,6 +13,7 @@
 #include "node/local/request_errors.h"
 #include "protocol/elements.h"
 #include "protocol/failure.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::node {
 namespace {
@@ -25,23 +27,37 @@ Result<void> CheckMetadata(const std::string& metadata) {
     return std::unexpected(
         InvalidRequest("this metadata begins as the note of a dtype does: give it as the dtype"));
   }
+  if (metadata.starts_with(protocol::kNameMark)) {
+    return std::unexpected(
+        InvalidRequest("this metadata begins as the note of an object's name does"));
+  }
   if (metadata.size() <= kMaxMetadataBytes) return {};
   return std::unexpected(InvalidRequest(fmt::format("metadata of {} bytes; at most {} are allowed",
                                                     metadata.size(), kMaxMetadataBytes)));
 }
 
-// What a Put says of its object.
-Result<std::string> MetadataOf(const local::Put& body) {
-  if (!body.has_failure()) {
-    TRY(CheckMetadata(body.metadata()));
-    TRY_ASSIGN(const auto dtype, ReadDType(body.dtype()));
-    return protocol::WithElements(dtype, body.metadata());
-  }
+Result<void> CheckName(const std::string& name) {
+  if (name.size() <= kMaxObjectNameBytes) return {};
+  return std::unexpected(InvalidRequest(
+      fmt::format("a name of {} bytes; at most {} are allowed", name.size(), kMaxObjectNameBytes)));
+}
+
+// What a Put or a Create says of its object.
+Result<std::string> MetadataOf(const auto& body) {
+  TRY(CheckName(body.name()));
+  TRY(CheckMetadata(body.metadata()));
+  TRY_ASSIGN(const auto dtype, ReadDType(body.dtype()));
+  return protocol::WithName(body.name(), protocol::WithElements(dtype, body.metadata()));
+}
+
+Result<std::string> MetadataOfFailure(const local::Put& body) {
+  TRY(CheckName(body.name()));
   if (!body.contents().empty() || !body.metadata().empty()) {
     return std::unexpected(InvalidRequest("a failed object has neither bytes nor metadata"));
   }
   TRY_ASSIGN(const ErrorCode code, ReadErrorCode(body.failure().code()));
-  return protocol::FailureMetadata(Error(code, body.failure().message()));
+  return protocol::WithName(body.name(),
+                            protocol::FailureMetadata(Error(code, body.failure().message())));
 }
 
 Error WhyVoid(const store::Copy& copy) {
@@ -101,7 +117,8 @@ Result<void> CheckGrace(const Call& call, bool owned) {
 }  // namespace
 
 LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object, CallPtr call) {
-  CO_TRY_ASSIGN(std::string metadata, MetadataOf(body));
+  CO_TRY_ASSIGN(std::string metadata,
+                body.has_failure() ? MetadataOfFailure(body) : MetadataOf(body));
   const std::string& bytes = body.contents();
   call->owned = body.owned();
   call->only_if_owned = body.only_if_owned();
@@ -118,8 +135,7 @@ LocalSession::Handled LocalSession::Put(const local::Put& body, ObjectId object,
 LocalSession::Handled LocalSession::Create(const local::Request& request, ObjectId object,
                                            CallPtr call, local::Answer& answer) {
   const local::Create& body = request.create();
-  CO_TRY(CheckMetadata(body.metadata()));
-  CO_TRY_ASSIGN(const auto dtype, ReadDType(body.dtype()));
+  CO_TRY_ASSIGN(std::string metadata, MetadataOf(body));
   if (peer_ && !peer_->same_user() && !clients().limits().others_write) {
     co_return std::unexpected(
         InvalidRequest("only processes of the node's user may write into its memory: start the "
@@ -130,8 +146,7 @@ LocalSession::Handled LocalSession::Create(const local::Request& request, Object
   CO_TRY(CheckGrace(*call, body.owned()));
   CO_TRY(holdings().Allow(body.size()));
   CO_TRY_ASSIGN(std::shared_ptr<Draft> draft,
-                co_await operations_.Create(object, body.size(),
-                                            protocol::WithElements(dtype, body.metadata()), call));
+                co_await operations_.Create(object, body.size(), std::move(metadata), call));
   if (ended_) co_return std::unexpected(Gone());
   CO_TRY(holdings().Make(draft->copy()));
   CO_TRY_ASSIGN(store::CopyPtr copy, holdings().Pin(draft->copy()));
@@ -193,6 +208,7 @@ LocalSession::Handled LocalSession::Await(const local::Await& body, CallPtr call
 
 LocalSession::Handled LocalSession::Reduce(const local::Reduce& body, ObjectId target, CallPtr call,
                                            local::Answer& answer) {
+  CO_TRY(CheckName(body.name()));
   CO_TRY(CheckMetadata(body.metadata()));
   CO_TRY_ASSIGN(ReduceOptions options, ReadReduce(body, target));
   CO_TRY(CheckGrace(*call, options.owned));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "node/memory/largest_objects.h"
 #include "protocol/failure.h"
 
 namespace hoplite::node {
@@ -90,8 +91,11 @@ const std::string& MemoryBroker::UseInWords() {
   const std::string use = store_.Use().InWords();
   const std::string kept = kept_by_clients_ ? kept_by_clients_() : "";
   use_in_words_ = store_.usage().InWords();
+  const std::string largest = LargestInWords(store_);
   if (!use.empty()) use_in_words_ += ": " + use;
+  if (!largest.empty()) use_in_words_ += "; " + largest;
   if (!kept.empty()) use_in_words_ += "; " + kept;
+  if (spiller_ != nullptr) use_in_words_ += "; " + spiller_->InWords();
   if (state_.questions() > 0) {
     use_in_words_ +=
         fmt::format("; the directory has not answered yet whether {} of these may be evicted",
@@ -100,12 +104,33 @@ const std::string& MemoryBroker::UseInWords() {
   return use_in_words_;
 }
 
-std::vector<protocol::EvictAsk> MemoryBroker::Movable(std::uint64_t bytes) const {
+std::vector<protocol::EvictAsk> MemoryBroker::Movable(const std::vector<ObjectId>& copies) const {
   std::vector<protocol::EvictAsk> movable;
-  for (const ObjectId& object : store_.Victims(bytes)) {
+  for (const ObjectId& object : copies) {
     movable.push_back({object, store_.Find(object)->version()});
   }
   return movable;
+}
+
+// What a lender gives back costs no write.
+void MemoryBroker::FoundNone(planner::MemoryState::Place place, std::uint64_t bytes,
+                             planner::MemoryState::Effects& effects) {
+  if (spiller_ == nullptr) {
+    return state_.FoundNone(place, Movable(store_.Victims(bytes)), free_bytes(), effects);
+  }
+  const store::ObjectStore::Outflow outflow = spiller_->Outflow(bytes);
+  state_.FoundNone(place, Movable(outflow.relayed), free_bytes(), effects);
+  if (effects.give_back == nullptr) spiller_->MakeRoom(bytes, outflow);
+}
+
+std::optional<Time> MemoryBroker::DiskWorksUntil(Duration patience, Time now) const {
+  if (spiller_ == nullptr || spiller_->moved_at() == Time::min()) return std::nullopt;
+  const Time until = spiller_->moved_at() + patience;
+  return until > now ? std::optional(until) : std::nullopt;
+}
+
+bool MemoryBroker::disk_works() const {
+  return DiskWorksUntil(std::chrono::seconds(1), Now()).has_value();
 }
 
 std::uint64_t MemoryBroker::free_bytes() const { return store_.usage().free_bytes; }
@@ -149,7 +174,7 @@ Result<store::CopyPtr> MemoryBroker::Waiter::Looked(std::uint64_t bytes, Look lo
     memory_.waiting_.erase(*place_);
     memory_.state_.Found(*std::exchange(place_, std::nullopt), memory_.free_bytes(), effects);
   } else {
-    memory_.state_.FoundNone(*place_, memory_.Movable(bytes), memory_.free_bytes(), effects);
+    memory_.FoundNone(*place_, bytes, effects);
   }
   memory_.Carry(effects);
   return found;

@@ -20,6 +20,7 @@
 #include "directory/directory_client.h"
 #include "net/signal.h"
 #include "node/memory/rooms.h"
+#include "node/memory/spiller.h"
 #include "planner/node/memory_state.h"
 #include "store/object_store.h"
 
@@ -91,6 +92,16 @@ class MemoryBroker {
   // Gives the last part of that; empty: nothing.
   void AskOfClients(std::function<std::string()> kept) { kept_by_clients_ = std::move(kept); }
 
+  // Copies may go to a disk from now on.
+  void SpillWith(Spiller& spiller) { spiller_ = &spiller; }
+  // Null: none may.
+  Spiller* spiller() const { return spiller_; }
+  // Until when whoever waits for room, and would give up after `patience`, waits on: the disk makes
+  // room. None: it does not.
+  std::optional<Time> DiskWorksUntil(Duration patience, Time now) const;
+  // The same in short: it did so within the last second.
+  bool disk_works() const;
+
   // What is used, but for what its holder merely asks with.
   std::uint64_t used_bytes() const { return store_.usage().used_bytes - rooms_.bytes(); }
 
@@ -105,14 +116,17 @@ class MemoryBroker {
 
  private:
   const std::string& UseInWords();
+  void FoundNone(planner::MemoryState::Place place, std::uint64_t bytes,
+                 planner::MemoryState::Effects& effects);
   void Carry(const planner::MemoryState::Effects& effects);
-  std::vector<protocol::EvictAsk> Movable(std::uint64_t bytes) const;
+  std::vector<protocol::EvictAsk> Movable(const std::vector<ObjectId>& copies) const;
   std::uint64_t free_bytes() const;
 
   store::ObjectStore& store_;
   directory::DirectoryClient& directory_;
   planner::MemoryState state_;
   Rooms rooms_;
+  Spiller* spiller_ = nullptr;
   std::map<planner::MemoryState::Place, net::Signal*> waiting_;
   std::function<std::string()> kept_by_clients_;
   std::string use_in_words_;  // as of words_at_; thousands may end at one deadline

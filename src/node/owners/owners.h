@@ -57,7 +57,7 @@ class Owners {
   void OnClientEnd(const Owner& client, Operations::ClientEnd how);
   // The id is owned already, or there is room for one more.
   bool has_room(const ObjectId& object) const;
-  // As long as the mark of its deletion lasts.
+  // As long as its tombstone lasts.
   Duration longest_grace(const ObjectId& object) const { return StateOf(object).longest_grace(); }
   OwnedIds owned() const;
 

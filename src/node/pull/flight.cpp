@@ -74,7 +74,7 @@ net::Task<void> Flight::Fly() {
     }
     co_await ReceiveAll();
     co_await Leave();
-    place_.reset();
+    turn_.reset();
     // Deleted, or put anew, while the last streams of a complete copy ended: that was left to us.
     if (state_->deleted() || state_->recalled()) result_.reset();
     if (result_ || !state_->recalled()) break;
@@ -133,10 +133,10 @@ net::Task<void> Flight::ReceiveAll() {
     }
     JoinIfSeveral();
     ReportProgress(marks);
-    KeepOrLendPlace(marks);
+    KeepOrLendTurn(marks);
     const bool idle = granted_.empty() && !copy_->windowed();
     const Time now = Now();
-    const Time lends = state_->place_kept_until();
+    const Time lends = state_->turn_kept_until();
     const Time look = lends > now ? lends : kNever;
     co_await changed_.Wait(idle ? look : now + kProgressEvery);
   }
@@ -191,8 +191,8 @@ void Flight::StartLanes(const protocol::Grant& grant) {
   for (const StripeMask stripes :
        SplitIntoLanes(*copy_, grant.stripes, context_.settings.two_lanes_from)) {
     granted->lanes.push_back(std::make_shared<ReceiveLane>(
-        context_, data_plane_, data_plane_.NextLoop(), std::make_shared<CopySink>(copy_),
-        granted->grant, stripes, 0,
+        context_, data_plane_, data_plane_.LoopFor(copy_->layout().size_bytes),
+        std::make_shared<CopySink>(copy_), granted->grant, stripes, 0,
         [weak = weak_from_this(),
          granted_weak = std::weak_ptr<GrantLanes>(granted)](const LaneEnd& end) {
           const auto self = weak.lock();
@@ -301,7 +301,7 @@ void Flight::DropCopy(store::VoidReason reason) {
 
 void Flight::Finish(std::optional<Result<store::CopyPtr>> result) {
   result_ = std::move(result);
-  place_.reset();
+  turn_.reset();
   data_plane_.gate().Ended(Now());
   done_ = true;
   entry_->Ended(*this);
@@ -442,7 +442,7 @@ bool Flight::others_arrive() const {
 
 WaitReason Flight::wait_reason() const {
   if (state_->locating()) return vouched() ? WaitReason::kAbsent : WaitReason::kShard;
-  if (place_ && place_->waits()) return WaitReason::kTurn;
+  if (turn_ && turn_->waits()) return WaitReason::kTurn;
   if (!copy_) return WaitReason::kMemory;
   return granted_.empty() && !done_ ? WaitReason::kHolder : WaitReason::kBytes;
 }
@@ -456,7 +456,7 @@ bool Flight::vouched() const {
 
 std::string Flight::WaitingHere() const {
   if (state_->locating() || done_ || state_->left()) return "";
-  if (place_ && place_->waits()) {
+  if (turn_ && turn_->waits()) {
     const FlightGate& gate = data_plane_.gate();
     return fmt::format(
         "it waits for its turn: {} other fetches of this node are under way, {} may be at a time "

@@ -1,7 +1,7 @@
 // Flight: one object on its way to this node, however many wait for it.
 //
 // planner::FlightState decides what is said to the shard and which streams begin and end; this
-// gives it memory, a place, lanes and the time, and carries out what it decides.
+// gives it memory, a turn, lanes and the time, and carries out what it decides.
 //
 // An object that is larger than the store comes through a window, for one reader (R38): then this
 // node is a leaf, which the shard sends nobody to.
@@ -116,7 +116,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   // What it is doing now, for the message of a deadline. `said`: what its shard says of this node's
   // wait; empty: nothing.
   std::string Waiting(const std::string& said = "") const;
-  // The memory or the place of this node that it waits for, in words; empty: for neither.
+  // The memory or the turn of this node that it waits for, in words; empty: for neither.
   std::string WaitingHere() const;
   // The same in one word.
   WaitReason wait_reason() const;
@@ -144,9 +144,9 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
     return state_->OpenLocate(entry_->expectations().newest());
   }
   std::vector<protocol::Upstream> TellUpstreams() { return state_->TellUpstreams(); }
-  // It waits for a place, although others depend on it (R46): for tests, never so between turns.
+  // It waits for its turn, although others depend on it (R46): for tests, never so between steps.
   bool held_up() const {
-    return place_ && place_->waits() && (hurries_ || entry_->outgoing() > 0) && !interrupted();
+    return turn_ && turn_->waits() && (hurries_ || entry_->outgoing() > 0) && !interrupted();
   }
 
  private:
@@ -167,13 +167,13 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   net::Task<bool> ReserveMemory();
   Result<void> Keep(store::CopyPtr copy, bool leaf);
   net::Task<Result<store::CopyPtr>> AwaitMemory(Layout layout, std::string metadata);
-  net::Task<void> AwaitPlace();
+  net::Task<void> AwaitTurn();
   void Follow(std::optional<Subscription>& watch);
   net::Task<Result<store::CopyPtr>> TakeInline();
   void Answer(protocol::InlineObject object);
   bool TakeGiven();
   net::Task<void> ReceiveAll();
-  void KeepOrLendPlace(const StripeMarks& marks);
+  void KeepOrLendTurn(const StripeMarks& marks);
   net::Task<void> Leave();
   bool Step(const StripeMarks& marks);
   void Carry(const planner::FlightState::Effects& effects);
@@ -227,7 +227,7 @@ class Flight : public std::enable_shared_from_this<Flight>, private store::CopyL
   std::optional<protocol::InlineObject> inline_;
   protocol::InlineBytes given_;  // all bytes of what it receives
   store::CopyPtr copy_;
-  std::optional<FlightGate::Place> place_;
+  std::optional<FlightGate::Turn> turn_;
   std::vector<std::shared_ptr<GrantLanes>> granted_;  // under way
   std::string last_failure_;                          // why the last of them brought nothing more
   Arrival arrival_;

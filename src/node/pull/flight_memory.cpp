@@ -1,4 +1,4 @@
-// Flight: what it waits for before it says Want: memory, and its place among the fetches of the
+// Flight: what it waits for before it says Want: memory, and its turn among the fetches of the
 // node (R9, R45, R46); and the room that it holds while it asks, so that it waits for neither (R63).
 #include <utility>
 
@@ -66,11 +66,11 @@ void Flight::UseRoom(planner::FlightState::Effects& effects) {
 }
 
 // Nobody waits for memory while holding memory for the same object; nor is the node listed
-// meanwhile. What there is memory for, as room or as a slot's output, waits for no place either.
+// meanwhile. What there is memory for, as room or as a slot's output, waits for no turn either.
 net::Task<bool> Flight::ReserveMemory() {
   if (copy_) {
-    place_.emplace(data_plane_.gate(), [] {});
-    place_->GoAtOnce();
+    turn_.emplace(data_plane_.gate(), [] {});
+    turn_->GoAtOnce();
     co_return state_->receiving() || !interrupted();
   }
   const protocol::Located located = *state_->located();
@@ -85,9 +85,9 @@ net::Task<bool> Flight::ReserveMemory() {
     error_ = copy.error();
     co_return false;
   }
-  co_await AwaitPlace();
+  co_await AwaitTurn();
   if (interrupted()) {
-    place_.reset();
+    turn_.reset();
     co_return false;
   }
   const auto kept = Keep(std::move(*copy), leaf);
@@ -137,12 +137,12 @@ net::Task<Result<store::CopyPtr>> Flight::AwaitMemory(Layout layout, std::string
 }
 
 // It has memory, which the directory doesn't know of: nobody is sent here before it goes.
-net::Task<void> Flight::AwaitPlace() {
-  place_.emplace(data_plane_.gate(), [this] { changed_.Notify(); });
+net::Task<void> Flight::AwaitTurn() {
+  turn_.emplace(data_plane_.gate(), [this] { changed_.Notify(); });
   std::optional<Subscription> watch;
-  while (place_->waits() && !interrupted()) {
+  while (turn_->waits() && !interrupted()) {
     if (state_->GoesAtOnce(hurries_, entry_->outgoing() > 0)) {
-      place_->GoAtOnce();
+      turn_->GoAtOnce();
     } else {
       Follow(watch);
       co_await changed_.Wait();
@@ -150,8 +150,8 @@ net::Task<void> Flight::AwaitPlace() {
   }
 }
 
-void Flight::KeepOrLendPlace(const StripeMarks& marks) {
-  place_->SetIdle(state_->LendsPlace(copy_->layout().valid_bytes(marks), Now()));
+void Flight::KeepOrLendTurn(const StripeMarks& marks) {
+  turn_->SetIdle(state_->LendsTurn(copy_->layout().valid_bytes(marks), Now()));
 }
 
 std::string Flight::NoRoom() const {

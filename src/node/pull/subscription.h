@@ -1,4 +1,4 @@
-// Subscription: while it lives, this node hears of an object's places and of its Delete.
+// Subscription: while it lives, this node hears of an object's locations and of its Delete.
 //
 // Decides: when the shard is told, which is by the first and the last subscription of an object, and
 // by each that relies on an owner. Main loop only.

@@ -7,6 +7,7 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "base/units.h"
 #include "node/owners/owners.h"
 #include "node/pull/made_copy.h"
 
@@ -14,6 +15,9 @@ namespace hoplite::node {
 namespace {
 
 using planner::WholeBlocks;
+
+// Their checksums take less time than the way to the pool and back.
+constexpr std::uint64_t kSummedAtOnce = 256_KiB;
 
 // Checksums of the blocks of [first block, written) and the marks that release them.
 std::uint64_t ChecksumBlocks(store::Copy& copy, std::uint64_t first, std::uint64_t written_bytes) {
@@ -105,7 +109,12 @@ Result<void> Publication::Advance(std::uint64_t prefix_bytes,
   TRY(state_.Advance(written, prefix_bytes, checksums.size()));
   const bool taken = TakeChecksums(prefix_bytes, checksums);
   written_.store(prefix_bytes, std::memory_order_release);
-  if (!taken && !state_.small()) PumpChecksums();
+  if (taken || state_.small()) return {};
+  if (pumping_ || prefix_bytes - written > kSummedAtOnce) {
+    PumpChecksums();
+  } else {
+    summed_blocks_ = ChecksumBlocks(*copy_, summed_blocks_, prefix_bytes);
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "node/reduce/slot.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <asio/post.hpp>
@@ -66,6 +67,7 @@ Time Slot::Look() {
   }
   const Time next = state_->Plan(Now(), Folded(), effects);
   Do(effects);
+  if (waiter_) UnpinSources();
   return next;
 }
 
@@ -139,9 +141,14 @@ void Slot::Drop(store::VoidReason reason) {
 
 void Slot::BeginFold() {
   const protocol::SlotAssigned& order = state_->order();
-  accumulator_ =
-      std::make_shared<Accumulator>(output_, order.fold, sources_, order.order.children, root());
+  std::vector<store::CopyPtr> in_memory;
+  std::ranges::copy_if(sources_, std::back_inserter(in_memory),
+                       [](const store::CopyPtr& source) { return !source->on_disk(); });
+  const auto on_disk = static_cast<std::uint32_t>(sources_.size() - in_memory.size());
+  accumulator_ = std::make_shared<Accumulator>(output_, order.fold, std::move(in_memory),
+                                               order.order.children + on_disk, root());
   TellFeeds();
+  FoldFromDisk();
   for (std::size_t loop = 0; loop < data_plane_.loop_count(); ++loop) {
     if (StripesOn(loop) == 0) continue;
     ++folders_;
@@ -222,7 +229,7 @@ StripeMarks Slot::FoldedOf(const Streams& streams) const {
 // All of a part on one: then its child is one stream (R64).
 std::size_t Slot::LoopOf(std::uint32_t stripe) const {
   const std::uint32_t lane = state_->makes_all() ? stripe : state_->number();
-  return (entry_->object.Hash() + lane) % data_plane_.loop_count();
+  return data_plane_.IndexFor(state_->order().layout.size_bytes, entry_->object.Hash() + lane);
 }
 
 StripeMask Slot::StripesOn(std::size_t loop) const {

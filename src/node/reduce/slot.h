@@ -56,7 +56,7 @@ class Slot : public std::enable_shared_from_this<Slot>,
   const store::CopyPtr& output() const { return output_; }
   // What the shard may have missed.
   void AppendInventory(std::vector<protocol::NodeEvent>& events) const;
-  // An input's stream is due and was not begun (R46): for tests, never so between turns.
+  // An input's stream is due and was not begun (R46): for tests, never so between steps.
   bool held_up() const;
 
  private:
@@ -94,6 +94,14 @@ class Slot : public std::enable_shared_from_this<Slot>,
   StripeMarks FoldedOf(const Streams& streams) const;
   std::size_t LoopOf(std::uint32_t stripe) const;
   StripeMask StripesOn(std::size_t loop) const;
+  // slot_disk.cpp
+  void UnpinSources();
+  bool FindSources(planner::SlotState::Effects& effects);
+  void OnSourceGone(const std::string& why, planner::SlotState::Effects& effects);
+  void FoldFromDisk();
+  net::Task<void> FoldFromDiskOn(std::size_t loop, std::uint32_t child, store::CopyPtr source,
+                                 std::shared_ptr<net::Signal> wake);
+  void OnSourceUnreadable(const ObjectId& source);
   // Streams of children.
   Streams& StreamsOf(std::uint32_t input);
   void StartStreams(const planner::SlotState::Effects::Pull& pull);
@@ -114,11 +122,12 @@ class Slot : public std::enable_shared_from_this<Slot>,
   std::optional<MemoryBroker::Waiter> waiter_;
   store::CopyPtr output_;
   std::shared_ptr<Flight> rest_;  // of a root that makes a part: fetches the others' stripes
-  std::optional<Flight::Interest> interest_;         // in that
-  std::shared_ptr<Accumulator> accumulator_;         // null: the source itself is served
-  std::optional<MemoryBroker::Loan> loan_;           // of the output's memory
-  std::map<std::uint32_t, Streams> streams_;         // by child
-  std::vector<std::unique_ptr<net::Signal>> grown_;  // per data loop: own sources grew
+  std::optional<Flight::Interest> interest_;             // in that
+  std::shared_ptr<Accumulator> accumulator_;             // null: the source itself is served
+  std::optional<MemoryBroker::Loan> loan_;               // of the output's memory
+  std::map<std::uint32_t, Streams> streams_;             // by child
+  std::vector<std::unique_ptr<net::Signal>> grown_;      // per data loop: own sources grew
+  std::vector<std::shared_ptr<net::Signal>> from_disk_;  // of those who wait for the disk
   int folders_ = 0;
   std::atomic<bool> stopping_{false};
 };

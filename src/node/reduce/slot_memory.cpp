@@ -52,11 +52,13 @@ void Slot::TakeOutput(planner::SlotState::Effects& effects) {
     return entry_->Changed();
   }
   if (!waiter_) waiter_.emplace(context_.memory, changed_, entry_->object);
+  UnpinSources();
   auto copy = waiter_->Try(entry_->object, order.layout, order.metadata);
   if (!copy) {
     const bool ever = context_.memory.fits_ever(order.layout.size_bytes);
-    return state_->OnNoMemory(ever, Now(), effects);
+    return state_->OnNoMemory(ever, Now(), effects, context_.memory.disk_works());
   }
+  if (!FindSources(effects)) return;
   waiter_.reset();
   output_ = std::move(*copy);
   output_->set_version(version());
@@ -120,6 +122,7 @@ net::Task<void> Slot::LetGo() {
   co_await StopStreams();
   loan_.reset();
   accumulator_.reset();
+  from_disk_.clear();
   output_.reset();
   stopping_ = false;
   state_->LetGo(Now());

@@ -75,6 +75,7 @@ void Slot::CloseEndedStreams(planner::SlotState::Effects& effects) {
 net::Task<void> Slot::StopStreams() {
   stopping_ = true;
   for (const auto& grown : grown_) grown->Notify();
+  for (const auto& disk : from_disk_) disk->Notify();
   for (auto& [input, streams] : streams_) {
     for (const auto& lane : streams.lanes) lane->Stop();
   }

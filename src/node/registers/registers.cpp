@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/object_names.h"
 #include "base/shown_text.h"
 
 namespace hoplite::node {
@@ -38,7 +39,7 @@ class Registers::Handle final : public OpenRegister {
   Handle(Registers& registers, const std::string& name)
       : registers_(registers),
         name_("register \"" + ShownText(name) + '"'),
-        id_(ObjectId::FromName(name)),
+        id_(IdOfName(name)),
         handle_(++registers.names_) {
     State::Effects effects;
     registers_.StateOf(id_).Open(handle_, id_, effects);

@@ -1,6 +1,8 @@
 #include "node/serve/serve.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include <asio/post.hpp>
 
@@ -11,7 +13,9 @@
 #include "net/timer.h"
 #include "node/pull/flight.h"
 #include "node/reduce/slot.h"
+#include "node/serve/check_up.h"
 #include "node/streams/send_lane.h"
+#include "wire/check_up.h"
 #include "wire/trace.h"
 
 namespace hoplite::node {
@@ -171,7 +175,10 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
     log::Debug("{}: {}", stream->peer_address(), greeted.error().message);
     co_return;
   }
-  const net::ConnectionPtr connection = *greeted;
+  co_await ServeAll(data_loop, *greeted);
+}
+
+net::Task<void> Server::ServeAll(DataLoop& data_loop, net::ConnectionPtr connection) {
   for (;;) {
     auto frame = co_await NextFetch(data_loop, connection);
     if (!frame) break;
@@ -181,6 +188,10 @@ net::Task<void> Server::Converse(DataLoop& data_loop, net::StreamPtr stream) {
     }
     if (std::holds_alternative<wire::TraceAsk>(*frame)) {
       if (!co_await TellTrace(connection)) break;
+      continue;
+    }
+    if (auto* ask = std::get_if<wire::CheckAsk>(&*frame)) {
+      if (!co_await TellCheckUp(data_loop, connection, std::move(*ask))) break;
       continue;
     }
     auto* fetch = std::get_if<wire::Fetch>(&*frame);
@@ -198,11 +209,26 @@ net::Task<Result<net::ConnectionPtr>> Server::Welcome(DataLoop& data_loop, net::
 
 // From this loop: also while the main loop hangs.
 net::Task<bool> Server::TellTrace(net::ConnectionPtr connection) {
-  const std::vector<std::byte> told = wire::EncodeTrace(context_.counters.decisions.Read());
+  std::vector<std::byte> told = wire::EncodeTrace(context_.counters.decisions.Read());
+  const wire::Frame frame(wire::Trace{static_cast<std::uint32_t>(told.size())});
+  co_return co_await Tell(std::move(connection), frame, std::move(told));
+}
+
+net::Task<bool> Server::TellCheckUp(DataLoop& data_loop, net::ConnectionPtr connection,
+                                    wire::CheckAsk ask) {
+  const wire::CheckUp told = co_await CheckUpOf(data_loop, data_plane_, std::move(ask));
+  const std::string text = wire::EncodeCheckUp(told);
+  const auto bytes = std::as_bytes(std::span(text));
+  const wire::Frame frame(wire::Check{static_cast<std::uint32_t>(bytes.size())});
+  std::vector<std::byte> payload(bytes.begin(), bytes.end());
+  co_return co_await Tell(std::move(connection), frame, std::move(payload));
+}
+
+net::Task<bool> Server::Tell(net::ConnectionPtr connection, wire::Frame frame,
+                             std::vector<std::byte> told) {
   const net::Deadline patience(connection->stream->loop(), Now() + context_.settings.patience(),
                                [connection] { connection->stream->Close(); });
-  std::vector<std::byte> head =
-      wire::Encode(wire::Frame(wire::Trace{static_cast<std::uint32_t>(told.size())}));
+  std::vector<std::byte> head = wire::Encode(frame);
   net::Payload payload;
   payload.bytes = told;
   const auto sent = co_await connection->stream->Send(head, payload);
@@ -245,8 +271,36 @@ net::Task<bool> Server::ServeOne(DataLoop& data_loop, net::ConnectionPtr connect
     const auto sent = co_await connection->Send(std::move(refusal));
     co_return false;
   }
-  auto lane =
-      std::make_shared<SendLane>(context_, connection, std::move(pending->lookup.copy), fetch);
+  store::CopyPtr copy = std::move(pending->lookup.copy);
+  if (DataLoop* const there = Elsewhere(data_loop, *copy)) {
+    if (const net::ConnectionPtr moved = connection->MoveTo(there->loop)) {
+      context_.runtime.Spawn(there->loop, "conversation with a peer",
+                             GoOn(*there, moved, std::move(copy), std::move(fetch)));
+      co_return false;
+    }
+  }
+  co_return co_await SendCopy(connection, std::move(copy), std::move(fetch));
+}
+
+// Peers ask for small objects and for others over connections of their own; older ones do not.
+DataLoop* Server::Elsewhere(const DataLoop& data_loop, const store::Copy& copy) {
+  const std::size_t index = data_plane_.IndexFor(copy.layout().size_bytes, copy.object().Hash());
+  DataLoop& there = data_plane_.LoopAt(index);
+  const asio::io_context* const main = &context_.runtime.main();
+  return (&there.loop == main) != (&data_loop.loop == main) ? &there : nullptr;
+}
+
+net::Task<void> Server::GoOn(DataLoop& data_loop, net::ConnectionPtr connection,
+                             store::CopyPtr copy, wire::Fetch fetch) {
+  const OpenStream open(data_loop, connection->stream);
+  if (co_await SendCopy(connection, std::move(copy), std::move(fetch)))
+    co_await ServeAll(data_loop, connection);
+  connection->stream->Close();
+}
+
+net::Task<bool> Server::SendCopy(net::ConnectionPtr connection, store::CopyPtr copy,
+                                 wire::Fetch fetch) {
+  auto lane = std::make_shared<SendLane>(context_, connection, std::move(copy), fetch);
   const bool complete = co_await lane->Run();
   lane.reset();
   asio::post(context_.runtime.main(), [this, complete, fetch = std::move(fetch)] {

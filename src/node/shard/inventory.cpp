@@ -87,19 +87,23 @@ DirectoryClient::Part Inventory::InlineBytes(std::size_t shard,
 protocol::StoreUsage Inventory::Usage() const {
   const store::StoreUsage usage = context_.store.usage();
   const Counters& counters = context_.counters;
+  Spiller* const spiller = context_.memory.spiller();
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Now().time_since_epoch());
   return {.memory_bytes = usage.capacity_bytes,
           .used_bytes = usage.used_bytes,
           .corrupt_blocks = counters.corrupt_blocks,
           .received_bytes = counters.bytes_received,
           .sent_bytes = counters.bytes_sent,
-          .told_at_us = static_cast<std::uint64_t>(now.count())};
+          .told_at_us = static_cast<std::uint64_t>(now.count()),
+          .disk_bytes = spiller == nullptr ? 0 : spiller->limit_bytes(),
+          .disk_used_bytes = spiller == nullptr ? 0 : spiller->used_bytes(),
+          .process = process_ ? process_() : ProcessUse{}};
 }
 
 // Whether its bytes are to lie in that shard, too.
 bool Inventory::KeptByShard(const store::Copy& copy, std::size_t shard) const {
   return context_.ShardOf(copy.object()) == shard && copy.state() == store::CopyState::kFinal &&
-         copy.layout().size_bytes <= context_.directory.inline_limit(shard) &&
+         !copy.on_disk() && copy.layout().size_bytes <= context_.directory.inline_limit(shard) &&
          context_.store.KindOf(copy.object()) == store::CopyKind::kPrimary;
 }
 

@@ -1,5 +1,5 @@
 // Inventory: what a node repeats to a shard after each (re)connect: the truth about its copies,
-// deletion marks and open requests (docs/protocol.md, R15), part by part.
+// tombstones and open requests (docs/protocol.md, R15), part by part.
 //
 // Decides: what is said of each object, and where a part ends. Is told: nothing; it reads what the
 // store and the object table hold. Must never: change anything, or say twice in one inventory what
@@ -7,10 +7,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "base/process_use.h"
 #include "node/core/context.h"
 
 namespace hoplite::node {
@@ -19,14 +22,16 @@ class Inventory {
  public:
   using Part = directory::DirectoryClient::Part;
 
-  explicit Inventory(Context& context) : context_(context) {}
+  // `process`: what the node's process takes; empty: not known.
+  Inventory(Context& context, std::function<ProcessUse()> process)
+      : context_(context), process_(std::move(process)) {}
 
   // As DirectoryClient's hooks say.
   Part Tell(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes,
             const std::set<ObjectId>& told);
   std::vector<protocol::NodeEvent> Of(const ObjectId& object);
   Part InlineBytes(std::size_t shard, const std::optional<ObjectId>& after, std::size_t bytes);
-  // How full the store is.
+  // How full the store is, and what the process takes.
   protocol::StoreUsage Usage() const;
 
  private:
@@ -39,6 +44,7 @@ class Inventory {
   void TellRequests(const ObjectEntry& entry, std::vector<protocol::NodeEvent>& events) const;
 
   Context& context_;
+  const std::function<ProcessUse()> process_;
 };
 
 }  // namespace hoplite::node

@@ -25,7 +25,8 @@ void LongWaits::Tick() {
     if (why.empty()) continue;
     waited.insert(object);
     if (!waited_.contains(object)) continue;
-    waits.waits.push_back({object, std::string(FirstBytes(why, protocol::kMostWaitBytes))});
+    waits.waits.push_back(
+        {object, std::string(FirstBytes(why, protocol::kMostWaitBytes)), entry->put_name()});
   }
   waited_ = std::move(waited);
   const bool some = !waits.waits.empty();

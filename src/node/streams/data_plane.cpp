@@ -26,17 +26,21 @@ void DataLoop::GiveUpIdle() {
 DataPlane::DataPlane(Context& context, std::unique_ptr<net::Transport> transport)
     : identity_{context.settings.cluster_id, context.settings.self},
       transport_(std::move(transport)),
+      round_trips_(context.settings.stall),
       gate_(context.settings.max_fetches) {
   // A peer that doesn't answer a connect or a handshake is as silent as one that stalls later.
   net::PoolOptions options;
   options.connect_timeout = context.settings.stall;
   options.handshake_timeout = context.settings.stall;
   // Whoever fetches many objects of one peer finds all the connections of the time before.
+  const auto add = [&](asio::io_context& loop, std::size_t idle_per_peer) {
+    options.idle_per_peer = idle_per_peer;
+    loops_.push_back(std::make_unique<DataLoop>(loop, *transport_, identity_, options));
+  };
+  const std::size_t fetches = context.settings.max_fetches;
   const std::vector<asio::io_context*> loops = context.runtime.data_loops();
-  options.idle_per_peer = DivideUp(context.settings.max_fetches, loops.size());
-  for (asio::io_context* loop : loops) {
-    loops_.push_back(std::make_unique<DataLoop>(*loop, *transport_, identity_, options));
-  }
+  for (asio::io_context* loop : loops) add(*loop, DivideUp(fetches, loops.size()));
+  add(context.runtime.main(), fetches);
   transport_->OnScarcity([this] { GiveUpIdle(); });
 }
 

@@ -1,5 +1,8 @@
-// DataPlane: what the data loops share: the transport, a connection pool for each loop, and every
+// DataPlane: what the loops that move bytes share: the transport, a connection pool for each loop, and every
 // open stream, so that Stop can end them all.
+//
+// Decides on which loop bytes move: those of a small object on the main loop, where every hand-over
+// to another thread would cost more than they do; larger ones on the data loops, in turn.
 #pragma once
 
 #include <atomic>
@@ -15,6 +18,7 @@
 
 #include <hoplite/result.h>
 
+#include "base/units.h"
 #include "net/connection_pool.h"
 #include "net/handshake.h"
 #include "net/stream.h"
@@ -39,7 +43,7 @@ struct OutgoingGive {
   std::shared_ptr<void> room;
 };
 
-// One loop's part; touched only on that loop.
+// What moves bytes on one loop; touched only on that loop.
 struct DataLoop {
   DataLoop(asio::io_context& loop_in, net::Transport& transport, net::Identity self,
            net::PoolOptions options)
@@ -115,6 +119,8 @@ class Resting {
 
 class DataPlane {
  public:
+  static constexpr std::uint64_t kSmall = 1_MiB;  // as a room (R63)
+
   DataPlane(Context& context, std::unique_ptr<net::Transport> transport);
 
   // Peers may fetch from now on.
@@ -122,15 +128,21 @@ class DataPlane {
                       std::function<void(DataLoop&, net::StreamPtr)> on_accept);
   std::string address() const { return listener_->address(); }
 
-  // Loops are taken in turn, so that the lanes of one object and of several spread.
-  DataLoop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }
-  DataLoop& LoopAt(std::size_t i) { return *loops_[i % loops_.size()]; }
+  // Of an object of this size. Larger ones take the data loops in turn, so that the lanes of one object
+  // and of several spread. From the main loop.
+  DataLoop& LoopFor(std::uint64_t size_bytes) { return LoopAt(IndexFor(size_bytes, next_loop_++)); }
+  // Likewise; all that has the same number is on the same loop. Any thread.
+  std::size_t IndexFor(std::uint64_t size_bytes, std::uint64_t number) const {
+    return size_bytes <= kSmall ? loops_.size() - 1 : number % (loops_.size() - 1);
+  }
+  DataLoop& LoopAt(std::size_t i) { return *loops_[i]; }
   std::size_t loop_count() const { return loops_.size(); }
   InboundCredit& credit() { return credit_; }
   RoundTrips& round_trips() { return round_trips_; }
   FlightGate& gate() { return gate_; }  // main loop only
   Connects& connects() { return connects_; }
   net::Identity identity() const { return identity_; }
+  net::Transport& transport() { return *transport_; }
 
   // Descriptors have run out: connections that rest are closed soon. Any thread.
   void GiveUpIdle();
@@ -142,7 +154,7 @@ class DataPlane {
 
   const net::Identity identity_;
   std::unique_ptr<net::Transport> transport_;
-  std::vector<std::unique_ptr<DataLoop>> loops_;
+  std::vector<std::unique_ptr<DataLoop>> loops_;  // the main loop's is the last
   std::unique_ptr<net::Listener> listener_;
   InboundCredit credit_;
   RoundTrips round_trips_;

@@ -4,7 +4,7 @@
 //
 // Decides: who goes next. Is told: who asks, who ended, who gets nothing at the moment, whom
 // somebody depends on. Must never: let one wait for another that gets nothing: that may wait itself
-// for what the first is to bring. So who gets nothing gives its place away, and counts again when
+// for what the first is to bring. So who gets nothing gives its turn away, and counts again when
 // it gets something, also beyond the bound. No I/O; main loop only.
 #pragma once
 
@@ -23,13 +23,13 @@ class FlightGate {
   explicit FlightGate(std::size_t most) : most_(most) {}
 
   // One fetch, from when it asks until it has ended. At the end of the line, unless there is room.
-  class Place {
+  class Turn {
    public:
     // `on_turn` is called once if it has to wait, when it may go.
-    Place(FlightGate& gate, std::function<void()> on_turn);
-    ~Place();
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
+    Turn(FlightGate& gate, std::function<void()> on_turn);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
 
     bool waits() const { return state_ == State::kWaits; }
     // Somebody depends on it: it goes at once, also beyond the bound.
@@ -59,15 +59,15 @@ class FlightGate {
   bool full() const { return going_ >= most_; }
 
  private:
-  void Go(Place& place);
+  void Go(Turn& turn);
   void Admit();
 
   const std::size_t most_;
   std::size_t going_ = 0;
   std::size_t begun_ = 0;
-  std::optional<Time> several_at_;        // were under way last
-  std::map<std::uint64_t, Place*> line_;  // in the order of their coming
-  std::uint64_t asked_ = 0;               // numbers them
+  std::optional<Time> several_at_;       // were under way last
+  std::map<std::uint64_t, Turn*> line_;  // in the order of their coming
+  std::uint64_t asked_ = 0;              // numbers them
 };
 
 }  // namespace hoplite::node

@@ -1,5 +1,5 @@
-// InboundCredit bounds the bytes under way towards this node. A stream may have what the way to a
-// source in another site and back holds, and a queue. The queue is less than 100 ms of this node's
+// InboundCredit bounds the bytes under way towards this node. A stream may have what the way to a far
+// source and back holds (LongWay), and a queue. The queue is less than 100 ms of this node's
 // bandwidth, from 21 Mbit/s on: so heartbeats and keep-alives come promptly through full links, and
 // detection of silent peers below a second is honest (docs/protocol.md). Thread-safe.
 //
@@ -11,6 +11,10 @@
 // all that were slower than the mean have bytes at once the queues together are longer, until rates
 // are known.
 //
+// A stream without a rate has what the link carries in 5 ms as its first queue, from 256 KiB to 1 MiB for
+// all streams together (R126). What the link carries was told, or measured, or shown by an object that
+// came whole in less time than a sample takes.
+//
 // What the link carries is what all streams measured. The rate of one that ended stays in the sum as
 // free until others have grown by as much, or their samples show that they do not: the last stripe
 // of an object, alone for its last moment, has not yet the rate of the link.
@@ -18,6 +22,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -25,6 +30,7 @@
 #include "base/clock.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "node/streams/long_way.h"
 
 namespace hoplite::node {
 
@@ -32,10 +38,13 @@ class InboundCredit {
  public:
   static constexpr std::uint64_t kTotalMax = 4_MiB;
   static constexpr std::uint64_t kBeforeSample = 256_KiB;
+  static constexpr std::uint64_t kMostBeforeSample = 1_MiB;
+  static constexpr double kFirstSeconds = 0.005;
+  static constexpr Duration kSample = std::chrono::milliseconds(10);  // a shorter one says little
   static constexpr double kSeconds = 0.1;
 
   // Bytes that a stream may have under way in all, and those of them that may wait in the queue.
-  struct Window {
+  struct Credit {
     std::uint64_t queue = 0;
     std::uint64_t bytes = 0;
   };
@@ -62,17 +71,17 @@ class InboundCredit {
     std::uint64_t Queue(double rate, std::uint64_t least) const {
       const auto streams = static_cast<std::uint64_t>(std::max(credit_.streams_.load(), 1));
       const std::uint64_t before_sample = kBeforeSample / streams;
-      const std::uint64_t floor = std::max(before_sample, least);
+      const std::uint64_t first = rate > 0 ? before_sample : credit_.First() / streams;
+      const std::uint64_t floor = std::max(first, least);
       const std::uint64_t ceiling = std::max(kTotalMax / streams, floor);
       const double fair = std::max(rate, Mean(rate));
       const double queue = std::sqrt(fair * kSeconds * static_cast<double>(before_sample));
       return std::clamp(static_cast<std::uint64_t>(queue), floor, ceiling);
     }
 
-    // `way`: the least round trip to the source's site, 0 in the own one.
-    Window WindowFor(double rate, Duration way, std::uint64_t least) const {
+    Credit CreditFor(double rate, const LongWay& way, std::uint64_t least) const {
       const std::uint64_t queue = Queue(rate, least);
-      return {.queue = queue, .bytes = queue + static_cast<std::uint64_t>(rate * ToSeconds(way))};
+      return {.queue = queue, .bytes = queue + way.Holds(rate, queue)};
     }
 
     // What it measured while its source had bytes to send, and what the new sample counts in that;
@@ -91,6 +100,7 @@ class InboundCredit {
         const auto taken = static_cast<std::int64_t>(weight * static_cast<double>(free)) / flowing;
         credit_.free_ -= std::clamp<std::int64_t>(now - before, before > 0 ? taken : 0, free);
         credit_.last_ = credit_.Sum();
+        credit_.shown_ = 0;
         credit_.measured_ = hoplite::Now();
       }
     }
@@ -108,6 +118,15 @@ class InboundCredit {
     std::uint64_t rate_ = 0;
   };
 
+  // What the link carries, if a person has said it.
+  void Tell(std::uint64_t bytes_per_second) { told_ = bytes_per_second; }
+  // An object came whole before there was a sample. It says what the next ones may begin with, and
+  // nothing of what the link carries under load.
+  void NoteShort(std::uint64_t bytes, Duration elapsed) {
+    if (bytes < kBeforeSample || elapsed <= Duration{0} || elapsed >= kSample) return;
+    shown_ = static_cast<std::uint64_t>(static_cast<double>(bytes) / ToSeconds(elapsed));
+  }
+
   int flowing() const { return flowing_; }  // streams that get something
   // When that was measured which is next; kNever: not yet.
   Time measured() const { return flowing_ > 0 ? hoplite::Now() : measured_.load(); }
@@ -119,12 +138,21 @@ class InboundCredit {
 
  private:
   std::int64_t Sum() const { return rate_ + free_; }
+  std::uint64_t First() const {
+    const std::uint64_t told = told_;
+    const double known =
+        static_cast<double>(told > 0 ? told : std::max(bytes_per_second(), shown_.load()));
+    return std::clamp(static_cast<std::uint64_t>(known * kFirstSeconds), kBeforeSample,
+                      kMostBeforeSample);
+  }
 
   std::atomic<int> streams_{0};
   std::atomic<int> flowing_{0};        // whose rate is not 0
   std::atomic<std::int64_t> rate_{0};  // of all of them
   std::atomic<std::int64_t> free_{0};  // of those that ended
   std::atomic<std::int64_t> last_{0};
+  std::atomic<std::uint64_t> told_{0};   // 0: nobody has
+  std::atomic<std::uint64_t> shown_{0};  // by the last object that was too short for a sample
   std::atomic<Time> measured_{kNever};
 };
 

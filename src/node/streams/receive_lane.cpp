@@ -59,6 +59,7 @@ net::Task<void> ReceiveLane::Run() {
 }
 
 net::Task<LaneEnd> ReceiveLane::Converse() {
+  begun_at_ = Now();
   auto connected = co_await data_loop_.pool.Take(grant_.source.address, grant_.source.id);
   LogConnect(connected);
   if (!connected) {
@@ -68,7 +69,6 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   connection_ = *connected;
   const OpenStream open(data_loop_, connection_->stream);
   if (stopped_) co_return Failed(Failure::kNone, "stopped");
-  way_ = WayToSource();
   const auto asked = co_await SendFetch();
   if (!asked) co_return Failed(Failure::kBroken, asked.error().message);
   context_.runtime.Spawn(data_loop_.loop, "upkeep of a receive lane", Upkeep());
@@ -78,12 +78,20 @@ net::Task<LaneEnd> ReceiveLane::Converse() {
   co_return end;
 }
 
-// Within a site the way is short. What a connection measures there is mostly the queue that it was
-// made through; as credit it would take the link from the streams that filled that queue.
-Duration ReceiveLane::WayToSource() {
-  const std::string& site = grant_.source.site;
-  const Duration way = data_plane_.round_trips().Note(site, connection_->stream->round_trip());
-  return site == context_.settings.site ? Duration{0} : way;
+// When the source first answers a connection that rested has measured the way anew.
+void ReceiveLane::MeasureFirst() {
+  RoundTrips& round_trips = data_plane_.round_trips();
+  round_trips.NoteNearest(connection_->stream->round_trip());
+  MeasureWay(round_trips.QuietSince(begun_at_));
+}
+
+void ReceiveLane::MeasureWay(bool quiet) {
+  const RoundTrips::Sample sample{.way = connection_->stream->round_trip(), .quiet = quiet};
+  const protocol::NodeInfo& source = grant_.source;
+  const bool neighbour = source.site == context_.settings.site;
+  const auto place = neighbour ? RoundTrips::Place::kNeighbour : RoundTrips::Place::kSite;
+  const std::string& name = neighbour ? source.address : source.site;
+  long_way_.SetWay(data_plane_.round_trips().Least(place, name, sample, Now()), neighbour);
 }
 
 void ReceiveLane::LogConnect(const Result<net::ConnectionPtr>& connected) {
@@ -104,7 +112,7 @@ net::Task<Result<void>> ReceiveLane::SendFetch() {
   fetch.next = sink_->marks();
   fetch.equality_ok = grant_.equality_ok;
   fetch.ordered = sink_->ordered();
-  credit_limit_ = Window().bytes;
+  credit_limit_ = CreditNow().bytes;
   fetch.credit_bytes = credit_limit_;
   sampled_at_ = moved_at_ = Now();
   ++context_.counters.fetches_started;
@@ -120,6 +128,7 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       if (stalled_) co_return Failed(Failure::kStalled, "sent nothing for too long");
       co_return Failed(Failure::kBroken, frame.error().message);
     }
+    if (!std::exchange(answered_, true)) MeasureFirst();
     if (const auto* data = std::get_if<wire::Data>(&*frame)) {
       starved_ms_ = 0;
       wire::Data copy = *data;
@@ -127,7 +136,11 @@ net::Task<LaneEnd> ReceiveLane::ReceiveFrames() {
       if (failed) co_return std::move(*failed);
     } else if (const auto* alive = std::get_if<wire::KeepAlive>(&*frame)) {
       starved_ms_ = alive->starved_ms;
-      if (alive->starved_ms > 0) moved_at_ = Now();
+      if (alive->starved_ms > 0) {
+        moved_at_ = Now();
+        long_way_.Starved();
+        sample_starved_ = true;
+      }
     } else if (const auto* end = std::get_if<wire::End>(&*frame)) {
       if (auto over = OnEnd(*end)) co_return std::move(*over);
     } else {
@@ -164,6 +177,10 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
     received_ += *got;
     context_.counters.bytes_received += *got;
     moved_at_ = Now();
+    data_plane_.round_trips().NoteBytes(moved_at_);
+    long_way_.Came(moved_at_, {.own = received_,
+                               .all = context_.counters.bytes_received,
+                               .streams = data_plane_.credit().flowing()});
     while (verified < data.block_count) {
       const ByteRange block = layout.block_range(first + verified);
       if (block.end > filled) break;
@@ -178,8 +195,8 @@ net::Task<std::optional<LaneEnd>> ReceiveLane::OnData(wire::Data data) {
       ++verified;
     }
     sink_->Flush(data.stripe);
-    const InboundCredit::Window window = Window();
-    if (received_ + window.bytes > credit_limit_ + CreditDue(window)) upkeep_.Notify();
+    const InboundCredit::Credit credit = CreditNow();
+    if (received_ + credit.bytes > credit_limit_ + CreditDue(credit)) upkeep_.Notify();
   }
   co_return std::nullopt;
 }
@@ -212,6 +229,8 @@ std::optional<LaneEnd> ReceiveLane::OnEnd(const wire::End& end) {
   ended_ |= end.stripes;
   sink_->Ended(end.stripes);
   if (ended_ != stripes_) return std::nullopt;
+  if (sampled_bytes_ == 0 && !sample_starved_)
+    data_plane_.credit().NoteShort(received_, moved_at_ - sampled_at_);
   return LaneEnd();
 }
 
@@ -232,7 +251,7 @@ net::Task<void> ReceiveLane::Upkeep() {
       break;
     }
     Sample(Now());
-    const std::uint64_t limit = received_ + Window().bytes;
+    const std::uint64_t limit = received_ + CreditNow().bytes;
     wire::Frame frame{wire::KeepAlive{}};
     if (limit > credit_limit_) {
       credit_limit_ = limit;
@@ -256,29 +275,30 @@ net::Task<void> ReceiveLane::StopUpkeep(bool say_done) {
   co_await upkeep_ended_.Wait();
 }
 
-// Over a long way a newcomer, whose bytes come in bursts, would use less of its window than older
+// Over a long way a newcomer, whose bytes come in bursts, would use less of its credit than older
 // streams if credit came later. Within a site earlier credit takes the link from the data of the other
 // direction: in an allreduce, whose links are full both ways, 4 %.
-std::uint64_t ReceiveLane::CreditDue(const InboundCredit::Window& window) const {
-  return way_ == Duration{0} ? window.queue / 2 : window.queue / 4;
+std::uint64_t ReceiveLane::CreditDue(const InboundCredit::Credit& credit) const {
+  return credit.bytes == credit.queue ? credit.queue / 2 : credit.queue / 4;
 }
 
-InboundCredit::Window ReceiveLane::Window() const {
-  return share_->WindowFor(static_cast<double>(rate_.load()), way_,
+InboundCredit::Credit ReceiveLane::CreditNow() const {
+  return share_->CreditFor(static_cast<double>(rate_.load()), long_way_,
                            2 * std::uint64_t{sink_->layout().block_bytes});
 }
 
-// A sample counts only while the source had bytes to send.
+// A sample counts only if the source had bytes to send all the while.
 void ReceiveLane::Sample(Time now) {
-  constexpr Duration kShortest = std::chrono::milliseconds(10);
   constexpr Duration kIdle = std::chrono::milliseconds(30);
   const Duration elapsed = now - sampled_at_;
-  if (elapsed < kShortest) return;
+  if (elapsed < InboundCredit::kSample) return;
+  if (answered_) MeasureWay(false);
   const std::uint64_t received = received_;
-  if (starved_ms_ == 0 && received > sampled_bytes_) {
+  const bool starved = std::exchange(sample_starved_, starved_ms_ > 0);
+  if (!starved && received > sampled_bytes_) {
     const double sample = static_cast<double>(received - sampled_bytes_) / ToSeconds(elapsed);
     const double before = static_cast<double>(rate_.load());
-    const double weight = before == 0 ? 1 : InboundCredit::Weight(elapsed, way_);
+    const double weight = before == 0 ? 1 : InboundCredit::Weight(elapsed, long_way_.way());
     rate_ = static_cast<std::uint64_t>(before + weight * (sample - before));
     share_->SetRate(rate_, weight);
   } else if (received == sampled_bytes_ && elapsed >= kIdle) {

@@ -57,7 +57,8 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   net::Task<void> Run();
   net::Task<LaneEnd> Converse();
   void LogConnect(const Result<net::ConnectionPtr>& connected);
-  Duration WayToSource();
+  void MeasureFirst();
+  void MeasureWay(bool quiet);  // `quiet`: nothing else came since this lane began
   net::Task<Result<void>> SendFetch();
   net::Task<LaneEnd> ReceiveFrames();
   net::Task<std::optional<LaneEnd>> OnData(wire::Data data);
@@ -65,9 +66,9 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   std::optional<LaneEnd> OnEnd(const wire::End& end);  // none: other stripes go on
   net::Task<void> Upkeep();
   net::Task<void> StopUpkeep(bool say_done);
-  InboundCredit::Window Window() const;
+  InboundCredit::Credit CreditNow() const;
   // So much of it has to have come before more credit is sent.
-  std::uint64_t CreditDue(const InboundCredit::Window& window) const;
+  std::uint64_t CreditDue(const InboundCredit::Credit& credit) const;
   void Sample(Time now);
   LaneEnd Failed(protocol::Failure failure, std::string why) const;
 
@@ -88,7 +89,9 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   // On the data loop.
   net::ConnectionPtr connection_;
   std::optional<InboundCredit::Share> share_;
-  Duration way_{};  // the least known round trip to the source's site, if that is another one
+  LongWay long_way_;
+  Time begun_at_{};
+  bool answered_ = false;  // the source has said something
   std::uint64_t credit_limit_ = 0;
   StripeMask ended_ = 0;  // END(final) came
   net::Signal room_;      // for more bytes
@@ -100,6 +103,7 @@ class ReceiveLane : public std::enable_shared_from_this<ReceiveLane> {
   Time moved_at_{};  // when the source last gave bytes, or a reason for not having any
   Time sampled_at_{};
   std::uint64_t sampled_bytes_ = 0;
+  bool sample_starved_ = false;  // the source had no bytes for a while since then
 };
 
 }  // namespace hoplite::node

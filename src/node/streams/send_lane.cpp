@@ -1,12 +1,17 @@
 #include "node/streams/send_lane.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/block_order.h"
 #include "base/log.h"
+#include "base/units.h"
 
 namespace hoplite::node {
 namespace {
+
+// So many bytes go by one call; others on the loop have their turn after as many.
+constexpr std::uint64_t kMostByOneCall = 256_KiB;
 
 // Why a copy that is void is not served any more.
 wire::EndReason EndReasonOf(const store::Copy& copy) {
@@ -63,16 +68,17 @@ net::Task<bool> SendLane::Run() {
 net::Task<bool> SendLane::SendAll() {
   while (!broken_) {
     if (copy_->state() == store::CopyState::kVoid) {
-      co_return co_await SendEnd(wire::End(EndReasonOf(*copy_)));
+      co_return co_await SendFrame(PrepareEnd(wire::End(EndReasonOf(*copy_))));
     }
     if (const StripeMask stripes = StripesToEnd()) {
-      if (!co_await SendEnd(wire::End(wire::EndReason::kFinal, stripes))) co_return false;
-      if (end_sent_) co_return true;
+      if (!co_await SendFrame(PrepareEnd(wire::End(wire::EndReason::kFinal, stripes))))
+        co_return false;
     } else if (const auto piece = NextPiece()) {
-      if (!co_await SendPiece(*piece)) co_return false;
+      if (!co_await SendPieces(*piece)) co_return false;
     } else if (!co_await WaitOrKeepAlive()) {
       co_return false;
     }
+    if (end_sent_) co_return true;
   }
   co_return false;
 }
@@ -114,7 +120,69 @@ StripeMask SendLane::StripesToEnd() const {
   return copy_->state() == store::CopyState::kFinal && sent != due ? 0 : sent;
 }
 
-net::Task<bool> SendLane::SendPiece(Piece piece) {
+// The frames that are ready, in one go, and END with the last.
+net::Task<bool> SendLane::SendPieces(Piece first) {
+  if (copy_->on_disk()) co_return co_await SendFromDisk(first);
+  starved_since_ = kNever;
+  std::deque<std::vector<std::byte>> heads;
+  std::vector<net::Outgoing> ready;
+  std::uint64_t bytes = 0;
+  for (std::optional<Piece> piece = first; piece && bytes < kMostByOneCall; piece = NextPiece()) {
+    net::Payload payload;
+    heads.push_back(Prepare(*piece, payload));
+    ready.push_back({heads.back(), payload});
+    bytes += payload.bytes.size();
+  }
+  if (const StripeMask stripes = StripesToEnd()) {
+    heads.push_back(PrepareEnd(wire::End(wire::EndReason::kFinal, stripes)));
+    ready.push_back({heads.back(), net::Payload()});
+  }
+  sending_ = true;
+  const auto sent = co_await connection_->stream->SendMany(ready);
+  sending_ = false;
+  spoke_at_ = moved_at_ = Now();
+  if (sent) context_.counters.bytes_sent += bytes;
+  co_return sent.has_value();
+}
+
+// A run lies in one piece of the disk's: both are powers of two. The receiver hears at once of a wait,
+// and takes no sample of its link meanwhile (R124). Whoever waits for the disk may be kept waiting by
+// other lanes that have pieces, never by one that waits.
+net::Task<bool> SendLane::SendFromDisk(Piece piece) {
+  const ByteRange range = copy_->layout().piece(piece.stripe, piece.first, piece.blocks);
+  DiskPieces& pieces = *context_.memory.spiller()->pieces();
+  const DiskPieces::Use use = pieces.Want(copy_, range.begin, [this] { changed_.Notify(); });
+  awaits_disk_ = true;
+  if (!use->ready()) {
+    constexpr wire::KeepAlive kStarves{1};
+    std::vector<std::byte> frame = wire::Encode(wire::Frame(kStarves));
+    if (!co_await SendFrame(std::move(frame))) co_return false;
+  }
+  while (!use->ready() && !use->failed() && copy_->state() == store::CopyState::kFinal) {
+    if (!co_await WaitOrKeepAlive()) co_return false;
+  }
+  awaits_disk_ = false;
+  moved_at_ = Now();
+  if (use->failed()) {
+    co_await SendFrame(PrepareEnd(wire::End(wire::EndReason::kInternal)));
+    co_return false;
+  }
+  if (!use->ready()) co_return !broken_;  // the copy is void
+  pieces.ReadAhead(copy_, use->end());
+  net::Payload payload;
+  const std::vector<std::byte> head = Prepare(piece, payload);
+  payload.bytes = use->bytes().subspan(range.begin - use->begin(), range.size());
+  payload.passing = true;
+  starved_since_ = kNever;
+  sending_ = true;
+  const auto sent = co_await connection_->stream->Send(head, payload);
+  sending_ = false;
+  spoke_at_ = moved_at_ = Now();
+  if (sent) context_.counters.bytes_sent += range.size();
+  co_return sent.has_value();
+}
+
+std::vector<std::byte> SendLane::Prepare(const Piece& piece, net::Payload& payload) {
   const Layout& layout = copy_->layout();
   const ByteRange range = layout.piece(piece.stripe, piece.first, piece.blocks);
   wire::Data data;
@@ -128,32 +196,27 @@ net::Task<bool> SendLane::SendPiece(Piece piece) {
     data.checksums[i] = copy_->checksum(first + i);
   fetch_.next[piece.stripe] += data.block_count;
   sent_bytes_ += range.size();
-  starved_since_ = kNever;
-  net::Payload payload;
+  if (copy_->on_disk()) return wire::Encode(wire::Frame(data));
   payload.bytes = copy_->bytes().subspan(range.begin, range.size());
   payload.descriptor = context_.store.segment().descriptor();
   payload.descriptor_offset = copy_->segment_offset() + range.begin;
-  std::vector<std::byte> head = wire::Encode(wire::Frame(data));
-  const bool sent = co_await Send(std::move(head), payload);
-  if (sent) context_.counters.bytes_sent += range.size();
-  moved_at_ = Now();
-  co_return sent;
+  return wire::Encode(wire::Frame(data));
 }
 
-net::Task<bool> SendLane::Send(std::vector<std::byte> head, net::Payload payload) {
-  sending_ = true;
-  const auto sent = co_await connection_->stream->Send(head, payload);
-  sending_ = false;
-  spoke_at_ = Now();
-  co_return sent.has_value();
-}
-
-net::Task<bool> SendLane::SendEnd(wire::End end) {
+std::vector<std::byte> SendLane::PrepareEnd(wire::End end) {
   ended_ |= end.stripes;
   end_sent_ = end.reason != wire::EndReason::kFinal || ended_ == fetch_.stripes;
   moved_at_ = Now();
-  std::vector<std::byte> bytes = wire::Encode(wire::Frame(end));
-  co_return co_await Send(std::move(bytes), net::Payload());
+  return wire::Encode(wire::Frame(end));
+}
+
+net::Task<bool> SendLane::SendFrame(std::vector<std::byte> frame) {
+  const net::Payload none;
+  sending_ = true;
+  const auto sent = co_await connection_->stream->Send(frame, none);
+  sending_ = false;
+  spoke_at_ = Now();
+  co_return sent.has_value();
 }
 
 // Nothing to send: bytes, credit or the end will wake us; so does whatever the receiver says, which
@@ -165,16 +228,17 @@ net::Task<bool> SendLane::WaitOrKeepAlive() {
   if (broken_) co_return false;
   const auto starved =
       std::chrono::duration_cast<std::chrono::milliseconds>(Now() - starved_since_);
-  const auto starved_ms = StripeToSend() ? 0 : static_cast<std::uint32_t>(starved.count());
+  const bool starves = awaits_disk_ || !StripeToSend();
+  const auto starved_ms = !starves ? 0 : static_cast<std::uint32_t>(starved.count());
   std::vector<std::byte> alive = wire::Encode(wire::Frame(wire::KeepAlive{starved_ms}));
-  co_return co_await Send(std::move(alive), net::Payload());
+  co_return co_await SendFrame(std::move(alive));
 }
 
 // A receiver owes three things: it reads what is sent, gives credit for what waits here, and says
 // DONE after END.
 Time SendLane::LastMove() const {
   if (sending_) return std::max(moved_at_, connection_->stream->last_sent());
-  return end_sent_ || StripeToSend() ? moved_at_ : Now();
+  return !awaits_disk_ && (end_sent_ || StripeToSend()) ? moved_at_ : Now();
 }
 
 net::Task<void> SendLane::Read() {

@@ -6,7 +6,8 @@
 // when it was said of all: of a final copy once, of one that grows for each as soon as it may (R64). With nothing to send it waits, and says KEEPALIVE with how long
 // it has been starved. The reader takes the receiver's credit and its DONE. The guard closes the
 // connection of a receiver that has been silent for too long, or that talks but takes nothing of
-// what it is owed, also in the middle of a send. On a data loop.
+// what it is owed, also in the middle of a send. A copy on a disk is sent piece by piece (R121): while
+// the lane waits for one it has no other, owes nothing, and says that it is starved. On a data loop.
 #pragma once
 
 #include <memory>
@@ -43,9 +44,11 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   StripeMask StripesToEnd() const;
   Time LastMove() const;  // when the receiver last took something, or was owed nothing
   net::Task<bool> SendAll();
-  net::Task<bool> SendPiece(Piece piece);
-  net::Task<bool> SendEnd(wire::End end);
-  net::Task<bool> Send(std::vector<std::byte> head, net::Payload payload);
+  net::Task<bool> SendPieces(Piece first);
+  net::Task<bool> SendFromDisk(Piece piece);
+  std::vector<std::byte> Prepare(const Piece& piece, net::Payload& payload);
+  std::vector<std::byte> PrepareEnd(wire::End end);
+  net::Task<bool> SendFrame(std::vector<std::byte> frame);
   net::Task<bool> WaitOrKeepAlive();
   net::Task<void> Read();
   net::Task<void> Guard();
@@ -61,6 +64,7 @@ class SendLane : public std::enable_shared_from_this<SendLane>, private store::C
   std::uint64_t credit_bytes_;
   std::uint64_t sent_bytes_ = 0;
   bool sending_ = false;
+  bool awaits_disk_ = false;
   Time moved_at_;                // see LastMove; brought up to date by the guard
   Time spoke_at_;                // when anything was last sent: keep-alives are due after that
   Time starved_since_ = kNever;  // since when there has been nothing to send

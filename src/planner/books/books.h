@@ -12,7 +12,7 @@
 //   objects            every part, each its own subject; only DirectoryState forgets one
 //   inlined            Versions
 //   inline_pace        Lookups, Transfers
-//   marks              Deletion; Recovery, where a copy shows that a mark had ended
+//   tombstones         Deletion; Recovery, where a copy shows that a tombstone had ended
 //   ended              ReductionRequests; Versions, where another one begins
 //   owners, their clock  Ownership; Deletion ends all of an id's, Membership begins sessions
 //   registers          Registers; Membership and Recovery end what a session said
@@ -30,7 +30,6 @@
 
 #include "base/time.h"
 #include "planner/books/agenda.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/directory_options.h"
 #include "planner/books/ended_reductions.h"
 #include "planner/books/inline_budget.h"
@@ -42,6 +41,7 @@
 #include "planner/books/recovery_window.h"
 #include "planner/books/register_book.h"
 #include "planner/books/sweeps.h"
+#include "planner/books/tombstones.h"
 #include "planner/copies/blocked_pairs.h"
 #include "planner/copies/node_table.h"
 #include "planner/serving/source_selector.h"
@@ -70,7 +70,7 @@ struct Books {
   ObjectBook objects;
   InlineBudget inlined;
   InlinePace inline_pace;
-  DeletionMarks marks;
+  Tombstones tombstones;
   EndedReductions ended;
   OwnerBook owners;
   OwnerClock owner_clock;

@@ -21,10 +21,10 @@ const OwningNode* OwnerBook::Find(const ObjectId& id, NodeId node) const {
   return owner == known->second.owners.end() ? nullptr : &*owner;
 }
 
-bool OwnerBook::OwnedAfter(const ObjectId& id, Version mark) const {
+bool OwnerBook::OwnedAfter(const ObjectId& id, Version tombstone) const {
   const auto known = ids_.find(id);
   return known != ids_.end() && std::ranges::any_of(known->second.owners, [&](const auto& owner) {
-           return !(owner.since < mark);
+           return !(owner.since < tombstone);
          });
 }
 

@@ -48,8 +48,8 @@ class OwnerBook {
   // Whether somebody owns it.
   bool Owned(const ObjectId& id) const;
   const OwningNode* Find(const ObjectId& id, NodeId node) const;
-  // Whether a node began to own it after this mark was made, and so after that ended.
-  bool OwnedAfter(const ObjectId& id, Version mark) const;
+  // Whether a node began to own it after this tombstone was made, and so after that ended.
+  bool OwnedAfter(const ObjectId& id, Version tombstone) const;
   std::vector<NodeId> OwnersOf(const ObjectId& id) const;
   // The longest of its owners.
   Grace GraceOf(const ObjectId& id, const GraceTerms& terms) const;

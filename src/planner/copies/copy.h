@@ -79,6 +79,7 @@ struct Copy {
   bool starved : 1 = false;   // its source proves life but makes no progress
   bool given : 1 = false;     // was sent the bytes that the directory has (R15)
   bool helped : 1 = false;    // another was told to get a copy, for this one's sake (R68)
+  bool on_disk : 1 = false;   // it is served from a disk (R124)
   bool has_all : 1 = false;   // its node said that it has every byte; of marks others may have told
   // In a forest: the group in which it serves others before it is complete, the rest being for when
   // nobody at home there has room.

@@ -44,6 +44,7 @@ struct SourceKey {
   bool partial = false;  // complete before partial
   bool away = false;     // in a forest: those at home elsewhere come last
   std::uint32_t used = 0;
+  bool on_disk = false;
   Time lag{};
   std::uint64_t order = 0;
   NodeId node = kNoNode;

@@ -152,7 +152,7 @@ void CopyTable::AddTo(Digest& digest) const {
   for (const auto& [node, copy] : copies_) {
     digest.Add(Raw(node)).Add(copy.live).Add(copy.listed).Add(copy.complete).Add(copy.produces);
     digest.Add(copy.primary).Add(copy.evicting).Add(copy.starved).Add(copy.has_all).Add(copy.given);
-    digest.Add(copy.leaf).Add(copy.slot);
+    digest.Add(copy.leaf).Add(copy.on_disk).Add(copy.slot);
     if (forest()) digest.Add(copy.home);
     for (const std::uint32_t mark : copy.marks) digest.Add(mark);
     digest.Add(copy.wanted).Add(copy.done).Add(copy.order);

@@ -35,7 +35,7 @@ std::uint32_t CopyTable::SlotOf(const Copy& copy) const {
 }
 
 SourceKey CopyTable::KeyOfSource(std::size_t group, NodeId node, const Copy& copy) const {
-  SourceKey key{.used = LoadIn(group, copy), .node = node};
+  SourceKey key{.used = LoadIn(group, copy), .on_disk = copy.on_disk, .node = node};
   if (copy.FinalIn(stripes(group))) return key;
   key.partial = true;
   key.away = HomeIn(group, copy) == Home::kElsewhere;

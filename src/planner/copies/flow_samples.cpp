@@ -23,7 +23,8 @@ constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t ReadyBlocks(const Copy& receiver, const Feed& feed, const CopyTable& table) {
   const Copy* source = table.Find(feed.source);
   if (source == nullptr) return 0;
-  if (source->complete) return kEverything;
+  // A disk may have none ready (R124).
+  if (source->complete) return source->on_disk ? 0 : kEverything;
   const StripeMask stripes = Compared(feed, table);
   const std::uint64_t has = source->progress(stripes);
   return has - std::min(has, receiver.progress(stripes));

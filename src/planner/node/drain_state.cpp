@@ -137,12 +137,18 @@ bool DrainState::Name(Item& item, Time now, Effects& out) {
   return true;
 }
 
-// The one with most room. One that seems full comes last: it may have copies that it can evict.
+// The one with most room: in its memory, else with its disk. One that seems full comes last: it may
+// have copies that it can evict.
 const DrainState::Peer* DrainState::BestPeer(const One& one) const {
+  const auto size = static_cast<std::int64_t>(one.size_bytes);
+  const auto room = [&](const Peer& peer) {
+    const std::int64_t with_disk = Free(peer) + static_cast<std::int64_t>(peer.disk_free_bytes);
+    return std::pair(Free(peer) >= size, with_disk);
+  };
   const Peer* best = nullptr;
   for (const Peer& peer : peers_) {
     if (peer.memory_bytes < one.size_bytes || one.tried.contains(peer.node)) continue;
-    if (best == nullptr || Free(peer) > Free(*best)) best = &peer;
+    if (best == nullptr || room(peer) > room(*best)) best = &peer;
   }
   return best;
 }
@@ -187,7 +193,8 @@ Error DrainState::WhyLeft(const One& one) const {
   std::vector<std::string> full;
   for (const Peer& peer : peers_) {
     const std::uint64_t free = peer.memory_bytes - std::min(peer.memory_bytes, peer.used_bytes);
-    if (free >= one.size_bytes) {
+    const bool could = peer.memory_bytes >= one.size_bytes;
+    if (could && free + peer.disk_free_bytes >= one.size_bytes) {
       return {ErrorCode::kTimeout, "no other node has all of its bytes yet"};
     }
     if (full.size() == kNamedPeers) continue;

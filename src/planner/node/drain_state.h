@@ -42,6 +42,7 @@ class DrainState {
     std::string name;
     std::uint64_t memory_bytes = 0;
     std::uint64_t used_bytes = 0;
+    std::uint64_t disk_free_bytes = 0;  // to which it may write what it holds (R120)
   };
   // What its node is to do.
   struct Effects {
@@ -91,6 +92,7 @@ class DrainState {
   void GiveUp(One& one);
   void Erase(std::map<ObjectId, One>::iterator at);
   void SetResting(One& one, bool resting);
+  // Of its memory, what it was promised left out.
   std::int64_t Free(const Peer& peer) const;
   Error WhyLeft(const One& one) const;
 

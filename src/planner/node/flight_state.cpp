@@ -234,9 +234,9 @@ void FlightState::Complete(Effects& out) {
   }
 }
 
-bool FlightState::LendsPlace(std::uint64_t received_bytes, Time now) {
+bool FlightState::LendsTurn(std::uint64_t received_bytes, Time now) {
   if (received_bytes != std::exchange(received_, received_bytes)) received_at_ = now;
-  return now - received_at_ >= kPlaceKept;
+  return now - received_at_ >= kTurnKept;
 }
 
 bool FlightState::ReaderStalls(std::uint64_t ready_bytes, std::uint64_t read_bytes,

@@ -1,7 +1,7 @@
 // FlightState: what a node decides about one object on its way to it (docs/protocol.md: R4, R5, R8,
 // R9, R21, R38, R46, R63, R64, R83).
 //
-//   Locate ---> located ---> memory, place ---> Want ---> grants, streams ---> END and every byte
+//   Locate ---> located ---> memory, turn ----> Want ---> grants, streams ---> END and every byte
 //     ^                                          |
 //     '---------------- recalled ----------------'
 //
@@ -9,7 +9,7 @@
 // part, as a root of a reduction, is located already, and has memory: only the rest is wanted.
 //
 // Decides: what is said to the shard and when; which granted stream begins, and which has to end
-// before; when the copy is whole; who may do without a place. Is told: the shard's words, that
+// before; when the copy is whole; who may do without a turn. Is told: the shard's words, that
 // there is memory, how streams end, how far the copy is. Must never: begin a stream before the one
 // that it replaces is closed, or of what is made here, close a grant twice, or call a copy whole
 // without END. Knows no
@@ -61,7 +61,7 @@ class FlightState {
   // In place of Locate, once: a copy of this version is here, and these of its stripes are made here.
   // Receive comes next.
   void Adopt(const protocol::Located& version, StripeMask made_here);
-  // There is memory, and a place, for the version that was located: from these marks on. A leaf
+  // There is memory, and a turn, for the version that was located: from these marks on. A leaf
   // keeps nothing of what it gets, and feeds nobody. Says Want, unless it wants already.
   void Receive(const StripeMarks& marks, bool leaf, Time now, Effects& out);
   // Its node fetches other objects, too: said with every Want, and question, from now on; and with
@@ -110,13 +110,13 @@ class FlightState {
   // It is whole, and sealed: says so, or, of a leaf, that it wants nothing any more.
   void Complete(Effects& out);
 
-  // --- its place among the fetches of its node
+  // --- its turn among the fetches of its node
   // Whoever others depend on waits for none.
   virtual bool GoesAtOnce(bool input, bool feeds) const { return input || feeds; }
-  // Who gets nothing for a while perhaps waits for one that waits for its place.
-  virtual bool LendsPlace(std::uint64_t received_bytes, Time now);
+  // Who gets nothing for a while perhaps waits for one that waits for its turn.
+  virtual bool LendsTurn(std::uint64_t received_bytes, Time now);
   // When to ask that again, if nothing happens before.
-  Time place_kept_until() const { return received_at_ + kPlaceKept; }
+  Time turn_kept_until() const { return received_at_ + kTurnKept; }
   // The reader of its window takes nothing of what lies ready, and holds up those who wait for the
   // window: they get it, and the reader starts over.
   virtual bool ReaderStalls(std::uint64_t ready_bytes, std::uint64_t read_bytes, Duration patience,
@@ -145,7 +145,7 @@ class FlightState {
 
  private:
   // A fetch that gets nothing for so long lets another one go.
-  static constexpr Duration kPlaceKept = std::chrono::milliseconds(500);
+  static constexpr Duration kTurnKept = std::chrono::milliseconds(500);
 
   enum class Stage : std::uint8_t { kIdle, kLocating, kPreparing, kReceiving, kLeaving, kLeft };
 

@@ -92,7 +92,7 @@ class OwnershipState {
 
   void Hear(const OwnerAnswer& answer, Time now, Effects& out);
   // It was deleted: nobody owns it. A change that the shard has not answered yet has an answer of its
-  // own: it may have come after the end of that mark.
+  // own: it may have come after the end of that tombstone.
   void Deleted(const ObjectId& id, Effects& out);
 
   // --- sessions and time

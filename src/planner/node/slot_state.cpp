@@ -90,8 +90,8 @@ void SlotState::OnOutput(Time now) {
   waits_for_memory_since_ = kNever;
 }
 
-void SlotState::OnNoMemory(bool ever, Time now, Effects& out) {
-  waits_for_memory_since_ = std::min(waits_for_memory_since_, now);
+void SlotState::OnNoMemory(bool ever, Time now, Effects& out, bool disk_works) {
+  waits_for_memory_since_ = disk_works ? now : std::min(waits_for_memory_since_, now);
   if (ever && now < waits_for_memory_since_ + kMemoryPatience) return;
   Fail(ErrorCode::kResourceExhausted,
        fmt::format("{} has no memory for a partial result of {} bytes", node_name_,

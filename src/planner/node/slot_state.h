@@ -81,7 +81,7 @@ class SlotState {
   void OnSource(std::size_t i, OwnSource source, Time now, Effects& out);
   // Memory, when it wants an output: `ever` says whether so much can be free some day.
   void OnOutput(Time now);
-  void OnNoMemory(bool ever, Time now, Effects& out);
+  void OnNoMemory(bool ever, Time now, Effects& out, bool disk_works = false);
   // Its node can't make it, for another reason.
   void OnRefused(const Error& why, Effects& out);
   // False: it was known, or is not for this version.

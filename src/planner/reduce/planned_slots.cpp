@@ -177,8 +177,8 @@ bool PlannedSlots::RemoveOneFor(std::uint32_t joined) {
   return false;
 }
 
-// A leaf below one that was never said or is said again anyway; or one in a line, whose child was
-// never said and gets its parent.
+// A childless slot below one that was never said or is said again anyway; or one in a line, whose
+// child was never said and gets its parent.
 bool PlannedSlots::RemoveIfSpare(std::uint32_t slot, std::uint32_t joined) {
   PlannedSlot& spare = at(slot);
   const std::uint32_t parent = spare.parent;

@@ -14,8 +14,8 @@ std::size_t WantedOf(const ReduceOptions& options) {
   return options.num_objects.value_or(options.sources.size());
 }
 
-// Nodes that lacked memory before come first and get the leaves, which need none. If there are more,
-// they are asked once more: a plan by stripes needs the target beside the partial result.
+// Nodes that lacked memory before come first and get childless slots, which need none. If there are
+// more, they are asked once more: a plan by stripes needs the target beside the partial result.
 void ReducePlacement::PlanTree() {
   std::vector<ReduceMember> members;  // a fixed order folds each source at a slot of its own
   if (!options_.fixed_order) members = InRingOrder(MembersOf(FirstReady(wanted_)));

@@ -10,6 +10,7 @@
 #include "planner/reduce/reduce_tree.h"
 #include "protocol/elements.h"
 #include "protocol/failure.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::planner {
 namespace {
@@ -30,9 +31,12 @@ Fold FoldOf(const ReduceOptions& options, std::optional<DType> dtype) {
 }
 
 std::string TargetMetadata(const Fold& fold, std::string_view asked, std::string_view first) {
+  const std::string_view name = protocol::ToldName(asked);
+  asked = protocol::WithoutName(asked);
   const std::string_view text = asked.empty() ? protocol::UsersPart(first) : asked;
-  if (fold.folded_bytes != 0 || fold.dtype == DType{}) return std::string(text);
-  return protocol::WithElements(fold.dtype, text);
+  const bool noted = fold.folded_bytes == 0 && fold.dtype != DType{};
+  return protocol::WithName(name,
+                            noted ? protocol::WithElements(fold.dtype, text) : std::string(text));
 }
 
 ReducePlanner::ReducePlanner(const ReduceOptions& options, NodeId self, std::uint64_t request,
@@ -243,7 +247,7 @@ std::vector<NodeEvent> ReducePlanner::Orders() const {
 std::string ReducePlanner::Describe() const {
   if (!planned_) return "no plan";
   if (!plan_.by_stripes) return fmt::format("a tree, slots: {}", plan_.slots.size());
-  return fmt::format("{}, members: {}",
+  return fmt::format("{}, nodes: {}",
                      plan_.by_stripes->shape == StripeShape::kRing ? "a ring" : "two trees",
                      plan_.by_stripes->members);
 }

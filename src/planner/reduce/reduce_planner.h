@@ -68,7 +68,7 @@ class ReducePlanner {
   // Everything that was ordered and still counts, for a shard that may have missed or forgotten it:
   // ReduceShape, the plan if it was said as one, each order since.
   std::vector<NodeEvent> Orders() const;
-  // "a ring, members: 4", "two trees, …", "a tree, slots: 5", "no plan": for a log.
+  // "a ring, nodes: 4", "two trees, …", "a tree, slots: 5", "no plan": for a log.
   std::string Describe() const;
   // The reduction can't succeed any more: sources differ, too many sources deleted, …
   const std::optional<Error>& failure() const { return failure_; }

@@ -18,8 +18,8 @@ std::vector<TreeSlot> ReduceTree(std::uint32_t count, std::uint32_t degree) {
   std::vector<std::uint32_t> parent(count, 0);
   std::vector<TreeSlot> slots(count);
   for (std::uint32_t place = 0; place < count; ++place) {
-    const bool leaf = first_child(place) >= count;
-    const std::uint32_t number = begin[place] + (leaf ? 0 : subtree[first_child(place)]);
+    const bool childless = first_child(place) >= count;
+    const std::uint32_t number = begin[place] + (childless ? 0 : subtree[first_child(place)]);
     TreeSlot& slot = slots[number - 1];
     slot.parent = parent[place];
     std::uint32_t next = begin[place];

@@ -196,6 +196,7 @@ Rates::Offer Rates::OfferOf(const Node& holder, const Node& receiver) const {
   Offer offer{.away = holder.site != receiver.site,
               .partial = holder.needs_source,
               .load = static_cast<int>(std::min(8 * Given(holder) / holder.gives(), kMostLoad)),
+              .on_disk = table_.Find(holder.id)->on_disk,
               .hops = holder.hops,
               .distance = receiver.distance - holder.distance};
   if (rate < kFull * receiver.wants) {

@@ -35,14 +35,15 @@ class Rates {
   // Told rates that differ by this factor are not alike.
   static constexpr double kSlower = 1.2;
 
-  // What a holder offers a receiver: the least one is the best. From 2/3 of what the receiver wants
-  // all are as good; below, those within a factor of 1.5.
+  // A holder's offer to a receiver: the least one is the best. Holders that offer at least 2/3 of
+  // what the receiver wants count as equal; below that, rates within a factor of 1.5 do.
   struct Offer {
     int shortfall = 0;
     bool away = false;        // in another site
     std::uint32_t crowd = 0;  // receivers, where next to nothing is left
     bool partial = false;
-    int load = 0;                // eighths of its link that are given away
+    int load = 0;  // eighths of its link that are given away
+    bool on_disk = false;
     std::uint32_t hops = 0;      // from a holder that needs no source
     std::uint64_t distance = 0;  // in ring order
     friend auto operator<=>(const Offer&, const Offer&) = default;

@@ -77,7 +77,7 @@ void Creation::ResolveCreates(const ObjectId& id, ObjectRecord& record) {
   while (!creates.empty()) {
     const NodeId node = creates.front().node;
     const bool there = record.inline_bytes != nullptr || record.table.live_whole();
-    if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
+    if (std::string blocked = tombstones_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
       Refuse(id, node, ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction() && record.reduction->coordinator != node) {
       Refuse(id, node, ErrorCode::kAlreadyExists,

@@ -11,9 +11,9 @@
 #include <hoplite/result.h>
 
 #include "base/ids.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/object_book.h"
 #include "planner/books/recovery_window.h"
+#include "planner/books/tombstones.h"
 #include "planner/shard/directory_state.h"
 #include "planner/shard/ownership.h"
 #include "planner/shard/post.h"
@@ -29,14 +29,14 @@ class Creation {
   // Writes into the objects, and into the window what has to wait; takes versions from the stamps;
   // reads the others. All outlive it.
   Creation(const DirectoryOptions& options, const ShardClock& clock, RecoveryWindow& window,
-           Stamps& stamps, ObjectBook& objects, const DeletionMarks& marks, Post& post,
+           Stamps& stamps, ObjectBook& objects, const Tombstones& tombstones, Post& post,
            Versions& versions, ReductionOrders& orders, Ownership& ownership)
       : options_(options),
         clock_(clock),
         window_(window),
         stamps_(stamps),
         objects_(objects),
-        marks_(marks),
+        tombstones_(tombstones),
         post_(post),
         versions_(versions),
         orders_(orders),
@@ -58,7 +58,7 @@ class Creation {
   RecoveryWindow& window_;
   Stamps& stamps_;
   ObjectBook& objects_;
-  const DeletionMarks& marks_;
+  const Tombstones& tombstones_;
   Post& post_;
   Versions& versions_;
   ReductionOrders& orders_;

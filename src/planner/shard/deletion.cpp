@@ -5,22 +5,22 @@
 namespace hoplite::planner {
 
 void Deletion::On(NodeId node, const Delete& event) {
-  Mark(event.object, lifetime_, {.version = stamps_.NextVersion()}, {node});
+  Bury(event.object, lifetime_, {.version = stamps_.NextVersion()}, {node});
 }
 
 void Deletion::On(NodeId /*node*/, const Tombstone& event) {
   const ObjectRecord* record = objects_.Find(event.object);
   const bool put_again = record != nullptr && record->version > event.version;
-  // Its owner came after the mark had ended here, as that of what was put again.
+  // Its owner came after the tombstone had ended here, as that of what was put again.
   const bool owned_again = owners_.OwnedAfter(event.object, event.version);
   if (event.remaining <= Duration{0} || put_again || owned_again) return;
-  Mark(event.object, std::min(event.remaining, lifetime_),
+  Bury(event.object, std::min(event.remaining, lifetime_),
        {.version = event.version, .repeated = true}, {});
 }
 
-void Deletion::Mark(const ObjectId& id, Duration lifetime, const DeletionMark& mark,
+void Deletion::Bury(const ObjectId& id, Duration lifetime, const Tombstones::Entry& tombstone,
                     std::set<NodeId> told) {
-  marks_.Insert(id, mark, clock_.now() + lifetime, clock_.now());
+  tombstones_.Insert(id, tombstone, clock_.now() + lifetime, clock_.now());
   for (const NodeId owner : owners_.OwnersOf(id)) told.insert(owner);
   owners_.Erase(id);
   if (ObjectRecord* record = objects_.Find(id)) EndObject(id, *record, told);
@@ -38,7 +38,7 @@ void Deletion::EndObject(const ObjectId& id, ObjectRecord& record, std::set<Node
   told.insert(waiting.subscribers.begin(), waiting.subscribers.end());
   for (const Asking& one : waiting.locates) told.insert(one.node);
   for (const auto& [node, copy] : record.table.copies()) told.insert(node);
-  // Creates that wait are refused by the next Plan, which sees the mark.
+  // Creates that wait are refused by the next Plan, which sees the tombstone.
   if (record.waits) {
     record.waits->locates.clear();
     record.waits->expectations.clear();

@@ -1,7 +1,7 @@
 // Deletion: what a Delete takes along (R17).
 //
-// Decides: what of an object ends, and who hears of it. Is told: Deletes, marks that nodes repeat,
-// and what nobody owns any more. Must never: delete what was put, or owned, after the mark.
+// Decides: what of an object ends, and who hears of it. Is told: Deletes, tombstones that nodes repeat,
+// and what nobody owns any more. Must never: delete what was put, or owned, after the tombstone.
 #pragma once
 
 #include <set>
@@ -10,9 +10,9 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/object_book.h"
 #include "planner/books/owner_book.h"
+#include "planner/books/tombstones.h"
 #include "planner/shard/post.h"
 #include "planner/shard/reduction_requests.h"
 #include "planner/shard/versions.h"
@@ -24,15 +24,15 @@ namespace hoplite::planner {
 
 class Deletion {
  public:
-  // Writes into the marks, the owners and the objects, takes versions from the stamps; all outlive
-  // it. A mark lasts for `lifetime`.
-  Deletion(const ShardClock& clock, Stamps& stamps, ObjectBook& objects, DeletionMarks& marks,
+  // Writes into the tombstones, the owners and the objects, takes versions from the stamps; all outlive
+  // it. A tombstone lasts for `lifetime`.
+  Deletion(const ShardClock& clock, Stamps& stamps, ObjectBook& objects, Tombstones& tombstones,
            OwnerBook& owners, Post& post, Versions& versions, ReductionRequests& reductions,
            Duration lifetime)
       : clock_(clock),
         stamps_(stamps),
         objects_(objects),
-        marks_(marks),
+        tombstones_(tombstones),
         owners_(owners),
         post_(post),
         versions_(versions),
@@ -43,19 +43,20 @@ class Deletion {
   void On(NodeId node, const Tombstone& event);
   // Nobody owns the object any more: as if somebody deleted it.
   void EndUnowned(const ObjectId& id) {
-    Mark(id, lifetime_, {.version = stamps_.NextVersion(), .unowned = true}, {});
+    Bury(id, lifetime_, {.version = stamps_.NextVersion(), .unowned = true}, {});
   }
 
  private:
   // `told` and everybody concerned hear of it.
-  void Mark(const ObjectId& id, Duration lifetime, const DeletionMark& mark, std::set<NodeId> told);
+  void Bury(const ObjectId& id, Duration lifetime, const Tombstones::Entry& tombstone,
+            std::set<NodeId> told);
   // Adds everybody whom it concerns to `told`.
   void EndObject(const ObjectId& id, ObjectRecord& record, std::set<NodeId>& told);
 
   const ShardClock& clock_;
   Stamps& stamps_;
   ObjectBook& objects_;
-  DeletionMarks& marks_;
+  Tombstones& tombstones_;
   OwnerBook& owners_;
   Post& post_;
   Versions& versions_;

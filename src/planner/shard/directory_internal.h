@@ -3,7 +3,7 @@
 //   Apply   the session layer's word goes to Membership; a node's word goes to the one part that
 //           hears it, and its object to the agenda. Before that the object catches up: Visits pays
 //           what sweeps owe it, and what was deferred of it is said.
-//   Plan    the clock ends what it ends: marks, pairs kept apart, gathering, the recovery window.
+//   Plan    the clock ends what it ends: tombstones, pairs kept apart, gathering, the recovery window.
 //           Then each object of the agenda catches up and is settled: Requests, Creation, Lookups
 //           and Eviction answer what can be answered, Passes grants; what nobody owns any more is
 //           deleted. An object of which nothing is left is forgotten. What remains of the slice
@@ -87,7 +87,7 @@ class DirectoryState::State {
   std::uint64_t changes_ = 0;
   std::set<ObjectId> watched_;
   std::vector<ObjectId> touched_;  // of these
-  Post post_{books_.outbox, books_.nodes, books_.marks, books_.ended, books_.clock};
+  Post post_{books_.outbox, books_.nodes, books_.tombstones, books_.ended, books_.clock};
   Versions versions_{books_.agenda, books_.inlined, books_.ended, books_.nodes, post_};
   Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,
                        books_.stamps,  books_.objects, books_.owners, books_.owner_clock,
@@ -101,23 +101,23 @@ class DirectoryState::State {
                           books_.apart,   books_.pairs, post_,         versions_};
   ShardFolds folds_{books_.clock,       books_.stamps, books_.nodes, books_.objects,
                     books_.inline_pace, post_,         versions_,    ownership_};
-  ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
-                              books_.objects, books_.marks, books_.ended,  books_.agenda,
-                              post_,          versions_,    orders_,       ownership_,
+  ReductionRequests requests_{books_.options, books_.clock,      books_.window, books_.nodes,
+                              books_.objects, books_.tombstones, books_.ended,  books_.agenda,
+                              post_,          versions_,         orders_,       ownership_,
                               folds_};
   ReductionReports reports_{books_.clock, books_.window, books_.nodes, books_.objects,
                             post_,        orders_,       transfers_,   ownership_};
-  Creation creation_{books_.options, books_.clock, books_.window, books_.stamps, books_.objects,
-                     books_.marks,   post_,        versions_,     orders_,       ownership_};
+  Creation creation_{books_.options,    books_.clock, books_.window, books_.stamps, books_.objects,
+                     books_.tombstones, post_,        versions_,     orders_,       ownership_};
   Lookups lookups_{books_.options, books_.clock,  books_.nodes, books_.objects, books_.inline_pace,
                    books_.giving,  books_.owners, post_,        versions_,      transfers_};
-  Deletion deletion_{books_.clock, books_.stamps, books_.objects,
-                     books_.marks, books_.owners, post_,
-                     versions_,    requests_,     books_.options.tombstone};
+  Deletion deletion_{books_.clock,      books_.stamps, books_.objects,
+                     books_.tombstones, books_.owners, post_,
+                     versions_,         requests_,     books_.options.tombstone};
   Eviction eviction_{books_.window, books_.nodes, books_.objects, post_, versions_};
-  Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
-                     books_.objects, books_.marks, books_.sweeps, books_.registers,
-                     post_,          versions_,    requests_,     ownership_};
+  Recovery recovery_{books_.options, books_.clock,      books_.stamps, books_.nodes,
+                     books_.objects, books_.tombstones, books_.sweeps, books_.registers,
+                     post_,          versions_,         requests_,     ownership_};
   Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_, ownership_};
   Membership membership_{books_.options, books_.clock,   books_.window,      books_.stamps,
                          books_.nodes,   books_.objects, books_.sweeps,      books_.outbox,

@@ -124,8 +124,8 @@ Time DirectoryState::State::Plan(Time now, std::vector<Action>& actions) {
 void DirectoryState::State::Tick(Time time) {
   books_.clock.Advance(time);
   const Time now = books_.clock.now();
-  if (books_.marks.next() <= now) ++changes_;
-  books_.marks.Expire(now, books_.options.slice);
+  if (books_.tombstones.next() <= now) ++changes_;
+  books_.tombstones.Expire(now, books_.options.slice);
   if (books_.ended.next() <= now) ++changes_;
   books_.ended.Expire(now, books_.options.slice);
   if (!books_.apart.Expire(now).empty()) {
@@ -213,7 +213,7 @@ bool DirectoryState::State::due() const {
 
 Time DirectoryState::State::NextTime() {
   if (due()) return books_.clock.now();
-  Time next = std::min({books_.marks.next(), books_.ended.next(), books_.losses.next(),
+  Time next = std::min({books_.tombstones.next(), books_.ended.next(), books_.losses.next(),
                         books_.apart.next(), books_.gathering.next(), books_.giving.next(),
                         ownership_.Next(), registers_.Next()});
   if (books_.window.collecting()) next = std::min(next, books_.window.End(books_.nodes));

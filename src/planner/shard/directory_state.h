@@ -65,7 +65,7 @@ class DirectoryState {
   void Watch(const ObjectId& object);
   void Unwatch(const ObjectId& object);
   std::vector<ObjectId> TakeTouched();
-  // Of an id: whether it has a mark; whether a node owns it; whether one did. For simulations.
+  // Of an id: whether it has a tombstone; whether a node owns it; whether one did. For simulations.
   struct OwnerView {
     bool deleted = false;
     bool owned = false;

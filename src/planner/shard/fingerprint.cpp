@@ -82,7 +82,7 @@ std::uint64_t DirectoryState::Fingerprint() const {
     if (collecting) digest.Add(node.telling.value_or(Time{}));
   }
   for (const auto& [id, record] : books.objects.records()) AddRecord(digest, id, record);
-  books.marks.AddTo(digest);
+  books.tombstones.AddTo(digest);
   books.ended.AddTo(digest);
   books.owners.AddTo(digest);
   books.registers.AddTo(digest);

@@ -34,7 +34,7 @@ std::string BrokenObject(const Books& books, const ObjectId& id, const ObjectRec
       return fmt::format("S4: {} does not know what it spoke of", member->info.name);
     }
   }
-  const bool marked = books.marks.Until(id, books.clock.now()).has_value();
+  const bool marked = books.tombstones.Until(id, books.clock.now()).has_value();
   if (marked && (record.exists() || !record.table.copies().empty())) {
     return "P5: it was deleted and is still there";
   }
@@ -72,7 +72,7 @@ std::string BrokenRegisters(const Books& books) {
 std::string BrokenOwners(const Books& books) {
   if (!books.owners.Consistent()) return "S4: an index of owners disagrees with its entries";
   for (const auto& [id, known] : books.owners.ids()) {
-    if (books.marks.Until(id, books.clock.now())) {
+    if (books.tombstones.Until(id, books.clock.now())) {
       return fmt::format("P5: it was deleted and somebody owns it (object {})", id.ToHex());
     }
     if (books.objects.Find(id) == nullptr) {
@@ -92,7 +92,7 @@ std::string BrokenOwners(const Books& books) {
 }  // namespace
 
 std::string BrokenInvariant(const Books& books) {
-  if (!books.marks.Consistent() || !books.ended.Consistent() || !books.apart.Consistent()) {
+  if (!books.tombstones.Consistent() || !books.ended.Consistent() || !books.apart.Consistent()) {
     return "S4: an index of times disagrees with its entries";
   }
   if (std::string broken = BrokenOwners(books); !broken.empty()) return broken;

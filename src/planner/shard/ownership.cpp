@@ -69,7 +69,7 @@ bool Ownership::AtLimit(NodeId node, const ObjectId& id) const {
   return !counted && owners_.CountOf(node) >= options_.owned_limit;
 }
 
-// A mark says who comes too late.
+// A tombstone says who comes too late.
 bool Ownership::Answered(NodeId node, const ObjectId& id, std::uint64_t number, bool own) {
   if (!post_.AnswerDeleted(id, node)) return false;
   Answer(node, id, number, own ? OwnerResult::kDeleted : OwnerResult::kOk);

@@ -39,8 +39,8 @@ void Post::TellLost(const ObjectId& id, const ObjectRecord& record) {
 }
 
 bool Post::AnswerDeleted(const ObjectId& id, NodeId node) {
-  const std::optional<Time> until = marks_.Until(id, clock_.now());
-  if (until) Send(node, Deleted{id, *until - clock_.now(), marks_.VersionOf(id)});
+  const std::optional<Time> until = tombstones_.Until(id, clock_.now());
+  if (until) Send(node, Deleted{id, *until - clock_.now(), tombstones_.VersionOf(id)});
   return until.has_value();
 }
 

@@ -9,10 +9,10 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/ended_reductions.h"
 #include "planner/books/object_record.h"
 #include "planner/books/outbox.h"
+#include "planner/books/tombstones.h"
 #include "planner/copies/node_table.h"
 #include "planner/words/shard_clock.h"
 #include "planner/words/words.h"
@@ -22,9 +22,9 @@ namespace hoplite::planner {
 class Post {
  public:
   // Writes into the outbox and reads the others; all outlive it.
-  Post(Outbox& outbox, const NodeTable& nodes, const DeletionMarks& marks,
+  Post(Outbox& outbox, const NodeTable& nodes, const Tombstones& tombstones,
        const EndedReductions& ended, const ShardClock& clock)
-      : outbox_(outbox), nodes_(nodes), marks_(marks), ended_(ended), clock_(clock) {}
+      : outbox_(outbox), nodes_(nodes), tombstones_(tombstones), ended_(ended), clock_(clock) {}
 
   void Send(NodeId to, NodeAction body, MoveReason why = MoveReason::kNone);
   // Subscribers hear what became of the node's copy; kNoNode: of the bytes in the directory.
@@ -33,7 +33,7 @@ class Post {
                  LocationKind kind);
   // Whoever waits for the object hears who had it last.
   void TellLost(const ObjectId& id, const ObjectRecord& record);
-  // Answers Deleted and returns true if the object has a mark.
+  // Answers Deleted and returns true if the object has a tombstone.
   bool AnswerDeleted(const ObjectId& id, NodeId node);
   // Answers TargetAborted and returns true if this version was of a reduction that failed; none: any
   // version of the object. `question`: of the Locate that it answers.
@@ -46,7 +46,7 @@ class Post {
 
   Outbox& outbox_;
   const NodeTable& nodes_;
-  const DeletionMarks& marks_;
+  const Tombstones& tombstones_;
   const EndedReductions& ended_;
   const ShardClock& clock_;
 };

@@ -32,7 +32,7 @@ void CloseFeeds(CopyTable& table, NodeId node, const std::vector<Upstream>& upst
 }  // namespace
 
 void Recovery::On(NodeId node, const Held& event) {
-  marks_.EraseIfOlder(event.object, event.version);
+  tombstones_.EraseIfOlder(event.object, event.version);
   if (post_.AnswerDeleted(event.object, node)) return;
   if (!event.complete && post_.AnswerFailed(event.object, node, event.version)) return;
   if (!Sound(event)) return;
@@ -80,6 +80,7 @@ void Recovery::Vouch(ObjectRecord& record, NodeId node, const Held& event) {
     copy.primary = copy.primary || event.primary;
     copy.listed = copy.listed || copy.complete || copy.produces != 0 || !event.upstreams.empty();
     copy.leaf = false;
+    copy.on_disk = event.on_disk;
     copy.marks = event.complete ? table.layout().full_marks() : event.marks;
     copy.has_all = table.layout().complete(copy.marks);
     if (copy.order == 0) copy.order = stamps_.NextRequest();

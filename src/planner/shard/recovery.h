@@ -12,10 +12,10 @@
 #include <hoplite/object_id.h>
 
 #include "base/ids.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/object_book.h"
 #include "planner/books/register_book.h"
 #include "planner/books/sweeps.h"
+#include "planner/books/tombstones.h"
 #include "planner/copies/node_table.h"
 #include "planner/shard/directory_state.h"
 #include "planner/shard/ownership.h"
@@ -29,10 +29,10 @@ namespace hoplite::planner {
 
 class Recovery {
  public:
-  // Writes into the objects, the marks, the nodes, the sweeps and the registers; takes grants from the stamps. All
+  // Writes into the objects, the tombstones, the nodes, the sweeps and the registers; takes grants from the stamps. All
   // outlive it.
   Recovery(const DirectoryOptions& options, const ShardClock& clock, Stamps& stamps,
-           NodeTable& nodes, ObjectBook& objects, DeletionMarks& marks, Sweeps& sweeps,
+           NodeTable& nodes, ObjectBook& objects, Tombstones& tombstones, Sweeps& sweeps,
            RegisterBook& registers, Post& post, Versions& versions, ReductionRequests& reductions,
            Ownership& ownership)
       : options_(options),
@@ -40,7 +40,7 @@ class Recovery {
         stamps_(stamps),
         nodes_(nodes),
         objects_(objects),
-        marks_(marks),
+        tombstones_(tombstones),
         sweeps_(sweeps),
         registers_(registers),
         post_(post),
@@ -67,7 +67,7 @@ class Recovery {
   Stamps& stamps_;
   NodeTable& nodes_;
   ObjectBook& objects_;
-  DeletionMarks& marks_;
+  Tombstones& tombstones_;
   Sweeps& sweeps_;
   RegisterBook& registers_;
   Post& post_;

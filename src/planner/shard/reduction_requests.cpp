@@ -89,7 +89,7 @@ void ReductionRequests::ResolveOpens(const ObjectId& id, ObjectRecord& record) {
     const auto& known = record.reduction;
     if (known && known->coordinator == open.node && known->request == open.request) {
       Answer(id, record, open);
-    } else if (std::string blocked = marks_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
+    } else if (std::string blocked = tombstones_.WhyBlocked(id, clock_.now()); !blocked.empty()) {
       refuse(ErrorCode::kDeleted, std::move(blocked));
     } else if (record.open_reduction()) {
       refuse(ErrorCode::kAlreadyExists,

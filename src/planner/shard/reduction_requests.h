@@ -14,10 +14,10 @@
 
 #include "base/ids.h"
 #include "planner/books/agenda.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/ended_reductions.h"
 #include "planner/books/object_book.h"
 #include "planner/books/recovery_window.h"
+#include "planner/books/tombstones.h"
 #include "planner/copies/node_table.h"
 #include "planner/shard/directory_state.h"
 #include "planner/shard/ownership.h"
@@ -35,15 +35,15 @@ class ReductionRequests {
   // outlive it.
   ReductionRequests(const DirectoryOptions& options, const ShardClock& clock,
                     RecoveryWindow& window, const NodeTable& nodes, ObjectBook& objects,
-                    const DeletionMarks& marks, EndedReductions& ended, Agenda& agenda, Post& post,
-                    const Versions& versions, ReductionOrders& orders, Ownership& ownership,
-                    ShardFolds& folds)
+                    const Tombstones& tombstones, EndedReductions& ended, Agenda& agenda,
+                    Post& post, const Versions& versions, ReductionOrders& orders,
+                    Ownership& ownership, ShardFolds& folds)
       : options_(options),
         clock_(clock),
         window_(window),
         nodes_(nodes),
         objects_(objects),
-        marks_(marks),
+        tombstones_(tombstones),
         ended_(ended),
         agenda_(agenda),
         post_(post),
@@ -86,7 +86,7 @@ class ReductionRequests {
   RecoveryWindow& window_;
   const NodeTable& nodes_;
   ObjectBook& objects_;
-  const DeletionMarks& marks_;
+  const Tombstones& tombstones_;
   EndedReductions& ended_;
   Agenda& agenda_;
   Post& post_;

@@ -1,7 +1,7 @@
 // ShardFolds: reductions of sources whose bytes this shard keeps (R82).
 //
 // Decides: whether they can be folded here; which of them count, the first of those named that are
-// there. Is told: what a coordinator asks for. Must never: fold more in a turn than ShardFold allows,
+// there. Is told: what a coordinator asks for. Must never: fold more in a step than ShardFold allows,
 // make a target that is not kept, or refuse anything: what can't be folded here goes another way,
 // on which it is found out what is wrong, if anything is.
 #pragma once

@@ -196,6 +196,13 @@ void Transfers::On(NodeId node, const CopyGone& event) {
     versions_.DropCopy(event.object, *record, node);
 }
 
+void Transfers::On(NodeId node, const CopyMoved& event) {
+  ObjectRecord* record = objects_.Find(event.object);
+  if (record == nullptr || record->version != event.version) return;
+  if (record->table.Find(node) == nullptr) return;
+  record->table.Edit(node, [&](Copy& copy) { copy.on_disk = event.on_disk; });
+}
+
 // It is told once: it has them, unless it is not ready for the object any more; then it says so, or
 // wants it again.
 void Transfers::GiveBytes(const ObjectId& id, ObjectRecord& record, NodeId node) {

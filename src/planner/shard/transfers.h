@@ -52,6 +52,7 @@ class Transfers {
   void On(NodeId node, const GrantClosed& event);
   void On(NodeId node, const CopyComplete& event);
   void On(NodeId node, const CopyGone& event);
+  void On(NodeId node, const CopyMoved& event);
   void On(NodeId node, const Progress& event);
   // Where the directory has the bytes and nobody else can give them all: whoever waits for a stream
   // gets them from it.

@@ -1,12 +1,14 @@
 // Read-only pictures of the state.
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 #include "planner/shard/directory_internal.h"
 #include "planner/shard/waits_in_words.h"
 #include "protocol/failure.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::planner {
 namespace {
@@ -58,10 +60,16 @@ class Told {
       for (const Wait& wait : record.waits) {
         if (only == nullptr || wait.object == *only) {
           by_object_[wait.object].push_back({node, record.info.name, wait.why});
+          if (!wait.name.empty()) names_[wait.object] = wait.name;
         }
       }
     }
   }
+  std::string NameOf(const ObjectId& object) const {
+    const auto known = names_.find(object);
+    return known == names_.end() ? "" : known->second;
+  }
+  const std::map<ObjectId, std::vector<WaiterView>>& all() const { return by_object_; }
   const std::vector<WaiterView>& Of(const ObjectId& object) const {
     static const std::vector<WaiterView> kNone;
     const auto told = by_object_.find(object);
@@ -70,6 +78,7 @@ class Told {
 
  private:
   std::map<ObjectId, std::vector<WaiterView>> by_object_;
+  std::map<ObjectId, std::string> names_;
 };
 
 // The first of them are named.
@@ -203,6 +212,20 @@ bool IsUnderWay(const ObjectRecord& record, const std::vector<WaiterView>& told)
          std::ranges::any_of(record.table.copies(), incomplete);
 }
 
+ObjectView Unknown(const ObjectId& object, const Told& told) {
+  return {
+      .object = object, .metadata = WithName(told.NameOf(object), ""), .waiters = told.Of(object)};
+}
+
+// What nodes wait for that has no record here: a Put without memory has created nothing yet.
+void AddUnknown(const Told& told, const std::map<ObjectId, ObjectRecord>& records,
+                std::size_t limit, ObjectPage& page) {
+  for (const auto& object : std::views::keys(told.all())) {
+    if (page.objects.size() == limit) return;
+    if (!records.contains(object)) page.objects.push_back(Unknown(object, told));
+  }
+}
+
 }  // namespace
 
 ObjectPage DirectoryState::Objects(const PageRequest& request) const {
@@ -210,6 +233,8 @@ ObjectPage DirectoryState::Objects(const PageRequest& request) const {
   const std::size_t limit = std::clamp(request.limit, 1U, kMaxPageObjects);
   const Told told(state_->books().nodes);
   ObjectPage page;
+  if (request.under_way && !request.after) AddUnknown(told, objects, limit - 1, page);
+  const std::size_t unknown = page.objects.size();
   std::size_t parts = 0;
   auto next = request.after ? objects.upper_bound(*request.after) : objects.begin();
   std::size_t looks = 0;
@@ -218,7 +243,7 @@ ObjectPage DirectoryState::Objects(const PageRequest& request) const {
     if (request.under_way && !IsUnderWay(next->second, told.Of(next->first))) continue;
     ObjectView view = View(state_->books(), next->first, next->second, told.Of(next->first));
     parts += view.holders.size() + view.transfers.size() + view.waiters.size() + view.slots.size();
-    if (parts > kMaxPageParts && !page.objects.empty()) break;
+    if (parts > kMaxPageParts && page.objects.size() > unknown) break;
     page.objects.push_back(std::move(view));
   }
   page.more = next != objects.end();
@@ -233,7 +258,7 @@ ShardView DirectoryState::Shard() const {
 
 std::optional<Error> DirectoryState::WhyAbsent(const ObjectId& object, Time now) const {
   const Books& books = state_->books();
-  std::string blocked = books.marks.WhyBlocked(object, now);
+  std::string blocked = books.tombstones.WhyBlocked(object, now);
   if (!blocked.empty()) return Error(ErrorCode::kDeleted, std::move(blocked));
   const ObjectRecord* record = books.objects.Find(object);
   if (record != nullptr && record->coming()) return std::nullopt;
@@ -251,7 +276,7 @@ std::optional<ObjectView> DirectoryState::Find(const ObjectId& object) const {
   const Told told(state_->books().nodes, &object);
   std::optional<RegisterView> held = ViewOfRegister(state_->books(), object);
   if (record == nullptr && told.Of(object).empty() && !held) return std::nullopt;
-  ObjectView view = record == nullptr ? ObjectView{.object = object, .waiters = told.Of(object)}
+  ObjectView view = record == nullptr ? Unknown(object, told)
                                       : View(state_->books(), object, *record, told.Of(object));
   view.as_register = std::move(held);
   view.crowded = Crowded(state_->books().nodes);
@@ -264,7 +289,7 @@ Presence DirectoryState::PresenceOf(const ObjectId& object, Time now) const {
   if (record != nullptr && IsComplete(books, object, *record)) {
     return FailureIn(record->metadata.OrEmpty()) ? Presence::kFailed : Presence::kComplete;
   }
-  if (!books.marks.WhyBlocked(object, now).empty()) return Presence::kDeleted;
+  if (!books.tombstones.WhyBlocked(object, now).empty()) return Presence::kDeleted;
   if (record != nullptr && record->coming()) return Presence::kPartial;
   if (record != nullptr && !record->waiting().loss.empty()) return Presence::kLost;
   const bool failed = books.ended.Of(object, Version(), now) != nullptr;
@@ -285,7 +310,7 @@ std::optional<DirectoryState::RegisterPicture> DirectoryState::Register(
 
 DirectoryState::OwnerView DirectoryState::Owners(const ObjectId& object) const {
   const Books& books = state_->books();
-  return {.deleted = books.marks.Until(object, books.clock.now()).has_value(),
+  return {.deleted = books.tombstones.Until(object, books.clock.now()).has_value(),
           .owned = books.owners.Owned(object),
           .ever_owned = books.owners.Knows(object)};
 }

@@ -12,7 +12,7 @@ namespace hoplite::planner {
 namespace {
 
 constexpr std::size_t kMostWords = 4;
-// Holders of one object: a picture of many waiters is drawn in one turn of the shard.
+// Holders of one object: a picture of many waiters is drawn in one step of the shard.
 constexpr std::size_t kMostLookedAt = 50;
 
 using Reasons = std::vector<std::string>;

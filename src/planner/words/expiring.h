@@ -1,4 +1,4 @@
-// A set of keys that each end at a time of their own: deletion marks, pairs kept apart.
+// A set of keys that each end at a time of their own: tombstones, pairs kept apart.
 #pragma once
 
 #include <algorithm>

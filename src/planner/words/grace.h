@@ -10,7 +10,7 @@ namespace hoplite::planner {
 
 using Grace = std::optional<Duration>;  // none: the directory's orphan grace
 
-// None lasts longer than the mark of a deletion.
+// None lasts longer than a tombstone.
 struct GraceTerms {
   Duration orphan_grace{0};
   Duration tombstone{0};

@@ -30,7 +30,8 @@ class CProgram(unittest.TestCase):
             program = cluster.path("program")
             subprocess.run(["gcc-12", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}",
                             HERE / "program.c", "-o", program, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-            ran = subprocess.run([program, cluster.socket(1), cluster.socket(2)], capture_output=True, text=True,
+            ran = subprocess.run([program, cluster.socket(1), cluster.socket(2), cluster.directory.ready["address"]],
+                                 capture_output=True, text=True,
                                  timeout=100, check=False)
             self.assertEqual((ran.returncode, ran.stdout), (0, "all is well\n"), ran.stderr)
 

@@ -1,4 +1,4 @@
-/* Calls each function of hoplite/c.h against two nodes. usage: program SOCKET SOCKET */
+/* Calls each function of hoplite/c.h against two nodes. usage: program SOCKET SOCKET DIRECTORY */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,6 +264,118 @@ static void knowledge(void) {
   hoplite_info_free(info);
 }
 
+static void more_knowledge(void) {
+  hoplite_id id = hoplite_id_from_name("with metadata");
+  hoplite_info* info = NULL;
+  hoplite_status* status = NULL;
+  hoplite_node_status node;
+  size_t size = 0;
+  char* why = NULL;
+  OK(hoplite_why(a, &id, kSoon, &why));
+  CHECK(strlen(why) > 0);
+  hoplite_text_free(why);
+  OK(hoplite_put(a, &id, numbers, kBytes, "about", 5, 0, kSoon));
+  OK(hoplite_get_info(a, &id, kSoon, &info));
+  CHECK(memcmp(hoplite_info_metadata(info, &size), "about", 5) == 0 && size == 5);
+  hoplite_info_free(info);
+  OK(hoplite_get_status(b, kSoon, &status));
+  CHECK(hoplite_status_objects(status) > 0 && hoplite_status_nodes(status) >= 2);
+  OK(hoplite_status_node(status, 0, &node));
+  CHECK(strchr(node.address, ':') != NULL && node.alive == 1 && strlen(node.name) > 0);
+  CHECK(hoplite_status_node(status, 99, &node) == HOPLITE_NOT_FOUND);
+  hoplite_status_free(status);
+}
+
+static void many(void) {
+  hoplite_id ids[2];
+  hoplite_buffer* buffers[2];
+  hoplite_request* request = NULL;
+  int codes[2];
+  float into[kNumbers];
+  size_t size = 0;
+  ids[0] = hoplite_id_from_name("of many");
+  ids[1] = hoplite_id_from_name("missing of many");
+  OK(hoplite_get_into_async(b, &ids[0], into, sizeof into, 0, kSoon, &request));
+  CHECK(hoplite_request_ready(request) == 0);
+  OK(hoplite_put(a, &ids[0], numbers, kBytes, NULL, 0, 0, kSoon));
+  OK(hoplite_request_wait(request, kSoon));
+  OK(hoplite_request_size(request, &size));
+  CHECK(size == kBytes && memcmp(into, numbers, kBytes) == 0);
+  CHECK(hoplite_request_buffer(request, &buffers[0]) == HOPLITE_INVALID_ARGUMENT);
+  hoplite_request_free(request);
+  CHECK(hoplite_get_many(b, ids, 2, 0, 100, buffers, codes) == HOPLITE_TIMEOUT);
+  CHECK(codes[0] == HOPLITE_OK && codes[1] == HOPLITE_TIMEOUT && buffers[1] == NULL);
+  CHECK(memcmp(hoplite_buffer_data(buffers[0]), numbers, kBytes) == 0);
+  hoplite_buffer_free(buffers[0]);
+}
+
+static void registers(void) {
+  hoplite_register *mine = NULL, *theirs = NULL;
+  hoplite_entry entry, seen;
+  int written = 0;
+  OK(hoplite_register_open(a, "leader", kSoon, &mine));
+  OK(hoplite_register_open(b, "leader", kSoon, &theirs));
+  OK(hoplite_register_get(mine, kSoon, &entry));
+  CHECK(entry.incarnation == 0 && entry.size == 0);
+  OK(hoplite_register_compare_and_set(mine, NULL, "me", 2, 1, kSoon, &written, &entry));
+  CHECK(written == 1 && entry.size == 2 && memcmp(entry.value, "me", 2) == 0);
+  OK(hoplite_register_changed(theirs, NULL, kSoon, &seen));
+  CHECK(seen.has_writer == 1 && seen.sequence == entry.sequence);
+  OK(hoplite_register_compare_and_set(theirs, NULL, "us", 2, 0, kSoon, &written, &seen));
+  CHECK(written == 0 && memcmp(seen.value, "me", 2) == 0);
+  hoplite_register_free(mine);
+  OK(hoplite_register_changed(theirs, &seen, kSoon, &entry));
+  CHECK(entry.has_writer == 0);
+  hoplite_register_free(theirs);
+}
+
+static void channels(void) {
+  hoplite_channel *publisher = NULL, *reader = NULL;
+  hoplite_snapshot* snapshot = NULL;
+  const uint64_t shape[2] = {kNumbers / 2, 2};
+  hoplite_part parts[1] = {{"weights", NULL, kBytes, "float32", NULL, 2}}, part;
+  uint64_t version = 0;
+  OK(hoplite_channel_open(a, "model", 2, HOPLITE_DELTAS, kSoon, &publisher));
+  OK(hoplite_channel_open(b, "model", 2, 0, kSoon, &reader));
+  CHECK(hoplite_channel_publish(publisher, parts, 1, kSoon, NULL) == HOPLITE_INVALID_ARGUMENT);
+  parts[0].data = numbers;
+  parts[0].shape = shape;
+  OK(hoplite_channel_publish(publisher, parts, 1, kSoon, &version));
+  OK(hoplite_channel_get(reader, version, kSoon, &snapshot));
+  CHECK(hoplite_snapshot_version(snapshot) == version && hoplite_snapshot_parts(snapshot) == 1);
+  OK(hoplite_snapshot_part(snapshot, 0, &part));
+  CHECK(strcmp(part.name, "weights") == 0 && strcmp(part.dtype, "float32") == 0);
+  CHECK(part.dimensions == 2 && part.shape[0] == shape[0] && part.shape[1] == 2);
+  CHECK(part.size == kBytes && memcmp(part.data, numbers, kBytes) == 0);
+  CHECK(hoplite_snapshot_part(snapshot, 1, &part) == HOPLITE_NOT_FOUND);
+  hoplite_snapshot_free(snapshot);
+  hoplite_channel_free(publisher);
+  hoplite_channel_free(reader);
+}
+
+static void own_node(const char* directory) {
+  hoplite_node_config config;
+  hoplite_node* node = NULL;
+  hoplite_client* client = NULL;
+  hoplite_id id = hoplite_id_from_name("of its own node");
+  hoplite_buffer* buffer = NULL;
+  memset(&config, 0, sizeof config);
+  CHECK(hoplite_node_start(&config, &node) == HOPLITE_INVALID_ARGUMENT && node == NULL);
+  config.directory = &directory;
+  config.directory_count = 1;
+  config.memory_bytes = 16 << 20;
+  config.name = "in-c";
+  OK(hoplite_node_start(&config, &node));
+  CHECK(strcmp(hoplite_node_name(node), "in-c") == 0);
+  OK(hoplite_node_client(node, &client));
+  OK(hoplite_put(client, &id, numbers, kBytes, NULL, 0, 0, kSoon));
+  OK(hoplite_get(a, &id, 0, kSoon, &buffer));
+  CHECK(memcmp(hoplite_buffer_data(buffer), numbers, kBytes) == 0);
+  hoplite_buffer_free(buffer);
+  hoplite_client_free(client);
+  hoplite_node_free(node);
+}
+
 static void draining(void) {
   hoplite_id id = hoplite_id_from_name("handed on");
   hoplite_drained* drained = NULL;
@@ -298,7 +410,7 @@ static void ends(void) {
 }
 
 int main(int count, char** arguments) {
-  CHECK(count == 3);
+  CHECK(count == 4);
   for (int i = 0; i < kNumbers; ++i) numbers[i] = (float)i;
   versions_and_errors();
   ids();
@@ -313,6 +425,11 @@ int main(int count, char** arguments) {
   reductions();
   noted_elements();
   knowledge();
+  more_knowledge();
+  many();
+  registers();
+  channels();
+  own_node(arguments[3]);
   ends();
   puts("all is well");
   return 0;

@@ -71,7 +71,7 @@ class OneOfTwoShards(CommandTest):
                     with self.subTest(away=away, asked=asked):
                         text = self.succeed("status", *asked, "--timeout", "20s").decode()
                         self.assertRegex(text, rf"shard {away}: its objects are missing here: .*away")
-                        self.assertRegex(text, r"(?m)^  [0-9a-f]{40}  1 B")
+                        self.assertRegex(text, r"(?m)^  name:\d+  1 B")
                         self.assertIn("  n ", text)
                         document = json.loads(self.succeed("status", "--json", *asked, "--timeout", "20s"))
                         self.assertIn("away", document["shards"][away])

@@ -13,6 +13,8 @@ import unittest
 
 from cluster import HOPLITE, PATIENCE, UNKNOWN, Cluster, CommandTest, read, run, wait_until
 
+VERSION = run("--version").stdout.decode().split()[1]
+
 START_AND_SLEEP = """
 import subprocess, sys, threading, time
 threading.Thread(target=subprocess.Popen, args=[sys.argv[1:]]).start()
@@ -107,7 +109,8 @@ class ThreeNodes(CommandTest):
                          {"n1", "n2", "n3"})
         self.assertEqual(set(status["nodes"][0]),
                          {"name", "address", "alive", "memory_bytes", "used_bytes",
-                          "bytes_per_second", "rate_age_us", "round_trip_us", "corrupt_blocks"})
+                          "bytes_per_second", "rate_age_us", "round_trip_us", "corrupt_blocks",
+                          "disk_bytes", "disk_used_bytes", "process"})
         found = [one for one in status["objects"] if one["id"] == object_id]
         self.assertEqual(found[0]["size"], len(data))
         self.assertEqual(found[0]["holders"][0]["watermark"], len(data))
@@ -140,6 +143,7 @@ class ThreeNodes(CommandTest):
             self.assertEqual(shard["inline_total_bytes"], 256 << 20)
             self.assertEqual(shard["session_queue_bytes"], 64 << 20)
             self.assertEqual((shard["most_queued_bytes"], shard["most_queued_node"]), (0, ""))
+            self.assertEqual(shard["process"]["version"], VERSION)
             self.assertEqual(set(shard["moves"]), {"lost", "newcomer", "starved", "slow", "faster", "trial", "order"})
             self.assertIn(b"of 256.0 MiB for small objects and metadata; nothing of 64.0 MiB waits",
                           self.succeed("status", *where))

@@ -90,7 +90,7 @@ class Metrics(ClusterTest):
         self.assertEqual(sum(kinds), at_first["memory_capacity_bytes"])
         self.counts(cluster.directory, directory_grants_total=1, directory_moves_total_in_faster=0,
                     directory_moves_total_in_lost=0, directory_objects=1, directory_nodes_in_alive=2,
-                    directory_nodes_in_away=0, directory_inline_bytes=0,
+                    directory_nodes_in_away=0, directory_inline_bytes=8,
                     directory_collecting=0)
 
     def test_a_small_object(self):
@@ -182,18 +182,25 @@ class Metrics(ClusterTest):
             self.assertNotIn("metrics", cluster.directory.ready)
 
 
+class SpillingCluster(ScrapedCluster):
+    """A node without a disk exports nothing of one."""
+
+    def node_command(self, *arguments, **options):
+        return (*super().node_command(*arguments, **options), "--spill", self.folder, "--spill-limit", "64MiB")
+
+
 class Page(CommandTest):
     """docs/observability.md and examples/monitoring, against what members export."""
 
     @classmethod
     def setUpClass(cls):
-        with ScrapedCluster(1) as cluster:
+        with SpillingCluster(1) as cluster:
             members = [cluster.nodes[0], cluster.directory]
             cls.texts = [scrape(member) for member in members]
             cls.exported = [row for member in members for row in described(member)]
 
     def test_its_table_is_what_members_export(self):
-        rows = re.findall(r"^\| `(hoplite_\w+)` \| (\w+) \| (?:`(\w+)`)? ?\| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+        rows = re.findall(r"^\| `((?:hoplite|process)_\w+)` \| (\w+) \| (?:`(\w+)`)? ?\| (.*) \|$", PAGE.read_text(), re.MULTILINE)
         self.assertEqual(rows, self.exported)
 
     def test_it_explains_every_value_of_a_label(self):

@@ -49,17 +49,23 @@ class Streams(CommandTest):
             self.assertEqual(self.stored(put.stdout.read().decode().strip()), data)
 
     def test_an_input_without_an_end_is_read_no_further_than_the_node_has_memory(self):
+        status, said, used = self.with_an_endless_input("put", "-", "--socket", self.cluster.socket(1))
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "^resource_exhausted: standard input has more than the 67108864 bytes .*'n1'")
+        _, _, by_itself = self.with_an_endless_input("--version")
+        self.assertLess(used - by_itself, 90_000)  # KiB; the node has 64 MiB
+
+    def with_an_endless_input(self, *arguments):
+        """How it ended, what it said, and how much memory it took at most."""
         with open("/dev/zero", "rb") as endless:
             # A sanitizer keeps what was freed.
-            put = subprocess.Popen([HOPLITE, "put", "-", "--socket", self.cluster.socket(1)], stdin=endless,
+            run = subprocess.Popen([HOPLITE, *arguments], stdin=endless, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, env={**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=8"})
-        with put:
-            said = put.stderr.read().decode()
-            _, status, used = os.wait4(put.pid, 0)
-            put.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(put.returncode, 1)
-        self.assertRegex(said, "^resource_exhausted: standard input has more than the 67108864 bytes .*'n1'")
-        self.assertLess(used.ru_maxrss, 160_000)  # KiB; the node has 64 MiB
+        with run:
+            said = run.stderr.read().decode()
+            _, status, used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(status)
+        return run.returncode, said, used.ru_maxrss
 
     def test_a_limit_of_the_size_of_files_is_an_error_and_no_death(self):
         self.succeed("put", "-", "--id", "name:long", "--socket", self.cluster.socket(1), stdin=b"x" * 70_000)
@@ -170,12 +176,27 @@ class UnreadLog(CommandTest):
             sockets = [self.member(cluster, *cluster.node_command(f"n{i}", cluster.path(f"n{i}.sock"),
                                                                   directory=directory["address"]))["socket"]
                        for i in (1, 2)]
-            for _ in range(2000):  # each is a line of the log, and a pipe takes a thousand
-                with socket.socket(socket.AF_UNIX) as stranger:
-                    stranger.connect(sockets[0])
-                    stranger.sendall(b"no request")
-            self.succeed("put", "-", "--id", "name:x", "--socket", sockets[0], stdin=b"abc")
-            self.assertEqual(self.succeed("get", "name:x", "--timeout", "20s", "--socket", sockets[1]), b"abc")
+            self.go_on(*sockets)
+
+    def go_on(self, one, other):
+        for _ in range(2000):  # each is a line of the log, and a pipe takes a thousand
+            with socket.socket(socket.AF_UNIX) as stranger:
+                stranger.connect(one)
+                stranger.sendall(b"no request")
+        self.succeed("put", "-", "--id", "name:x", "--socket", one, stdin=b"abc")
+        self.assertEqual(self.succeed("get", "name:x", "--timeout", "20s", "--socket", other), b"abc")
+
+    def test_the_members_of_up_go_on(self):
+        up = subprocess.Popen([HOPLITE, "up", "--nodes", "2", "--memory", "16MiB", "--json"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env={**os.environ, "HOPLITE_LOG": "debug"})
+        with up:
+            try:
+                _, one, other = (json.loads(up.stdout.readline()) for _ in range(3))
+                self.go_on(one["socket"], other["socket"])
+                up.terminate()
+                self.assertEqual(up.wait(30), 0)
+            finally:
+                up.kill()
 
 
 if __name__ == "__main__":

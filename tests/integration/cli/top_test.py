@@ -47,12 +47,26 @@ class Once(TopTest):
         self.assertEqual(rows["n1"]["memory_bytes"], 64 << 20)
         text = self.once(cluster)
         self.assertRegex(text, r"(?m)^2 nodes \| in .*/s, out .*/s \| 1 of 1 object under way$")
-        self.assertRegex(text, r"(?m)^n2 +\S+ \S?i?B +0 B +\S+ MiB / 64.0 MiB +\d+ % +1 +0$")
+        self.assertRegex(text, r"(?m)^n2 +\S+ \S?i?B +0 B +\S+ MiB / 64.0 MiB +\d+ % +1 +0 +(\?|\d+ %)$")
         self.assertRegex(text, r"(?m)^ +n1 ─▶ n2 \d+ %$")
         self.assertNotIn("\x1b", text)
         followed = self.once(cluster, "name:x")
-        self.assertRegex(followed, r"(?m)^object [0-9a-f]{40} +5.7 MiB  1 complete, 1 on the way: \d+ %")
+        self.assertRegex(followed, r"(?m)^object name:x  [0-9a-f]{40} +5.7 MiB  1 complete, 1 on the way: \d+ %")
         self.assertRegex(followed, r"(?m)^  complete at n1$")
+
+    def test_a_put_that_waits_for_memory(self):
+        cluster = self.cluster(2, memory="8MiB")
+        self.put(cluster, 1, LARGE, "own")
+        path, _ = cluster.write("second", LARGE)
+        self.begin(cluster, 1, "put", path, "--id", "name:x")
+        told, = wait_until(lambda: json.loads(self.top(cluster, "--json"))["objects"], "the put is under way")
+        self.assertEqual(told["name"], "x")
+        waiter, = told["waiters"]
+        self.assertEqual(waiter["node"], "n1")
+        self.assertIn(f"a put of it waits, since no memory is free for its {LARGE} bytes: ", waiter["why"])
+        self.assertIn(f"; the largest of these: name:own with {LARGE} bytes", waiter["why"])
+        self.assertEqual([row["waits"] for _, row in sorted(self.rows(cluster).items())], [1, 0])
+        self.assertRegex(self.once(cluster), r"(?m)^  name:x +\?  0 complete, 1 waiting\n      n1: a put of it waits, since no ")
 
     def test_a_node_tells_where_the_directory_is(self):
         cluster = self.cluster(1)
@@ -153,7 +167,7 @@ class OnTerminal(TopTest):
             terminal.type("m")
             self.see(terminal, "sorted by memory")
             terminal.type("\x1b[B\x1b[A\r")
-            self.see(terminal, r"(?m)^object [0-9a-f]{40} ")
+            self.see(terminal, r"(?m)^object name:\S+  [0-9a-f]{40} ")
             terminal.type("\x1b")  # alone
             self.see(terminal, "sorted by memory")
             self.resize(terminal, 50, 12)

@@ -46,6 +46,16 @@ class Trace(ClusterTest):
         self.assertEqual([name for _, name in marks].count("complete"), 1)
         self.assertIn(("n2", "session shard 0 joined"), marks)
 
+    def test_objects_have_their_names(self):
+        cluster = self.cluster(2)
+        self.put(cluster, 1, LARGE, "x")
+        self.get(cluster, 2, "x")
+        _, marks = self.trace(cluster)
+        self.assertIn(("n1", "named x"), marks)
+        events = json.loads(read(cluster.path("trace.json")))["traceEvents"]
+        threads = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+        self.assertEqual(threads.count("name:x"), 3)
+
     def test_members_that_are_stopped_or_dead(self):
         cluster = self.cluster(3)
         self.put(cluster, 1, LARGE, "x")

@@ -9,11 +9,13 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 import unittest
 
-from cluster import HOPLITE, PATIENCE, Cluster, ClusterTest, wait_until
+from cluster import HOPLITE, PATIENCE, Cluster, ClusterTest, run, wait_until
+from secure_cluster import CertifiedCluster
 
 LARGE = 6_000_000
 MOST_CONNECTIONS = 16
@@ -81,6 +83,128 @@ def with_picture(page, picture, why):
       }};
     </script>"""
     return page.replace("<script>", stub + "<script>", 1)
+
+
+def pictures_of(connection):
+    """What a browser is told over it, one picture after the other."""
+    for line in connection.makefile("r", encoding="utf-8"):
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
+
+
+class Kept(ClusterTest):
+    """A page that strangers reach, and don't see."""
+
+    TOKEN = "0123456789abcdef"
+
+    def token(self, cluster, text, mode=0o600):
+        with open(cluster.path("token"), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(cluster.path("token"), mode)
+        return cluster.path("token")
+
+    def answer(self, address, path, **fields):
+        """(status, head, body)"""
+        host, port = address.rsplit(":", 1)
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
+        self.addCleanup(connection.close)
+        connection.request("GET", path, headers=fields)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read() if answer.status != 200 or path != "/events" else b""
+
+    def test_a_token(self):
+        cluster = self.cluster(1)
+        page = cluster.start("directory", "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0", "--web-token",
+                             self.token(cluster, self.TOKEN + "\n")).ready["web"]
+        absent = f"/object?id={'0' * 39}1"
+        for path in ("/", "/events", absent, "/nowhere", "/?token=0123456789abcdeF", "/?token=", "/?tokenx=" + self.TOKEN):
+            for fields in ({}, {"Cookie": "hoplite_page_1=" + self.TOKEN}, {"Authorization": "Bearer " + self.TOKEN[1:]}):
+                status, head, body = self.answer(page, path, **fields)
+                self.assertEqual((status, head["WWW-Authenticate"]), (401, "Bearer"), (path, fields))
+                self.assertIn(b"asks for its token", body)
+        status, head, _ = self.answer(page, f"/?token={self.TOKEN}", Host="head.example")
+        self.assertEqual((status, head["Location"]), (303, "/"))
+        cookie, *attributes = head["Set-Cookie"].split("; ")
+        self.assertEqual(attributes, ["Path=/", "HttpOnly", "SameSite=Strict"])
+        for fields in ({"Cookie": f"other=1; {cookie}"}, {"Authorization": "Bearer " + self.TOKEN}):
+            for path in ("/", "/events", absent):
+                self.assertEqual(self.answer(page, path, Host="head.example", **fields)[0], 200, (path, fields))
+
+    def test_a_token_that_is_none(self):
+        cluster = self.cluster(0)
+
+        def refused(*arguments):
+            return self.refuse("invalid_argument", "directory", "--listen", "127.0.0.1:0", *arguments)
+        for text in ("", "0123456789abcde", "0123456789 abcdef", "x" * 257):
+            self.assertIn("letters, digits", refused("--web", "0", "--web-token", self.token(cluster, text)))
+        path = self.token(cluster, self.TOKEN, mode=0o644)
+        self.assertIn(path, refused("--web", "0", "--web-token", path))
+        self.assertIn("or --web-token", refused("--web", "0.0.0.0:0"))
+        done = run("directory", "--listen", "127.0.0.1:0", "--web-token", path)
+        self.assertEqual((done.returncode, "--web" in done.stderr), (2, True))
+
+    def test_certificates(self):
+        cluster = CertifiedCluster(1)
+        self.addCleanup(cluster.close)
+        directory = cluster.directory.ready["address"]
+        pages = [cluster.start("directory", "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0").ready["web"],
+                 cluster.start("top", "--directory", directory, "--web", "0.0.0.0:0").ready["address"]]
+        for page in pages:
+            address = ("127.0.0.1", int(page.rsplit(":", 1)[1]))
+            for certified, ends in ((True, "200 OK"), (False, None)):
+                context = ssl.create_default_context(cafile=f"{cluster.tls}/ca.pem")
+                context.check_hostname = False
+                if certified:
+                    context.load_cert_chain(f"{cluster.tls}/node.pem", f"{cluster.tls}/node.key")
+                with socket.create_connection(address, PATIENCE) as plain:
+                    try:
+                        with context.wrap_socket(plain) as connection:
+                            connection.sendall(b"GET / HTTP/1.1\r\nHost: head.example\r\n\r\n")
+                            line = connection.makefile("rb").readline().decode()
+                    except OSError:
+                        line = ""
+                self.assertEqual(line.strip(), f"HTTP/1.1 {ends}" if ends else "", page)
+
+
+class AllShards(ClusterTest):
+    """One page for the objects of all shards."""
+
+    def shards(self, cluster):
+        """Two that know each other; (their addresses, the page of the first)."""
+        with contextlib.ExitStack() as taken:
+            ports = [taken.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0)))) for _ in range(2)]
+            addresses = [f"127.0.0.1:{port.getsockname()[1]}" for port in ports]
+        shards = [cluster.start("directory", "--listen", address, "--shards", ",".join(addresses), "--recovery-window", "0",
+                                "--web", "0") for address in addresses]
+        return ",".join(addresses), shards[0].ready["web"]
+
+    def test_objects_of_both_shards(self):
+        cluster = self.cluster(0)
+        shards, page = self.shards(cluster)
+        sock = cluster.path("n1.sock")
+        cluster.start("node", "--directory", shards, "--listen", "127.0.0.1:0", "--memory", "8MiB", "--name", "n1",
+                      "--socket", sock)
+        names = [f"x{i}" for i in range(16)]  # all of them in one shard: once in 32768
+        for name in names:
+            getter = subprocess.Popen([HOPLITE, "get", f"name:{name}", "--socket", sock], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            self.addCleanup(getter.wait)
+            self.addCleanup(getter.kill)
+        top = cluster.start("top", "--directory", shards, "--web", "0").ready["address"]
+        for address in (page, top):
+            host, port = address.rsplit(":", 1)
+            with contextlib.closing(socket.create_connection((host, int(port)), PATIENCE)) as connection:
+                connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                for picture in pictures_of(connection):
+                    if len(picture["objects"]) == len(names):
+                        break
+            self.assertEqual(picture["remarks"], [])
+            for one in picture["objects"]:
+                asked = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+                asked.request("GET", f"/object?id={one['id']}")
+                waiter, = json.loads(asked.getresponse().read())["waiters"]
+                self.assertEqual(waiter["node"], "n1")
+                asked.close()
 
 
 class Web(ClusterTest):

@@ -89,7 +89,8 @@ class Why(ClusterTest):
         path, _ = cluster.write("second", LARGE)
         self.begin(cluster, 1, "put", path, "--id", "name:x")
         self.says(cluster, 1, "x", f"a put of it waits, since no memory is free for its {LARGE} bytes: ",
-                  " bytes by objects that were put or reduced here")
+                  " bytes by objects that were put or reduced here",
+                  f"; the largest of these: name:own with {LARGE} bytes")
         self.says(cluster, 2, "x", "not complete at n2: it does not exist yet\nn1 waits for it: a put of it waits, ")
 
     def test_the_directory_is_away(self):

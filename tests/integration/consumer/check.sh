@@ -13,6 +13,14 @@ cmake -G Ninja -S "$source/tests/integration/consumer" -B "$work/build" \
 cmake --build "$work/build"
 for program in broadcast user user_in_c; do "$work/build/$program"; done
 
+# A build without CMake. (An old C++ compiler is no matter: this is C.)
+if command -v pkg-config >/dev/null; then
+  pc=$(find "$work/installed" -name hoplite.pc)
+  read -ra flags <<<"$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs hoplite)"
+  gcc-12 "$source/tests/integration/consumer/user.c" -o "$work/by_pkg_config" "${flags[@]}"
+  "$work/by_pkg_config"
+fi
+
 # What gRPC brings is the program's alone.
 library=$(find "$work/installed" -name libhoplite.so)
 if grep -q grpc "$library"; then

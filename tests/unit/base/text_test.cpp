@@ -44,6 +44,22 @@ TEST(Text, ForATerminalNothingSteersIt) {
   EXPECT_EQ(PrintableText("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
 }
 
+TEST(Text, ALineStaysOne) {
+  EXPECT_EQ(OneLine("two\n\tlines\x1b[2J"), "two\\n\\tlines\\u{1b}[2J");
+  EXPECT_EQ(OneLine("\u00e4"), "\u00e4");
+}
+
+// Whoever puts an object chooses its name, and an operator's terminal shows it.
+TEST(Text, ANameSteersNoTerminalAndForgesNoLine) {
+  EXPECT_EQ(ShownName("a/b-c_1.2"), "name:a/b-c_1.2");
+  EXPECT_EQ(ShownName("x\n  y\x1b[2J"), "\"name:x\\n  y\\u{1b}[2J\"");
+  EXPECT_EQ(ShownName("a\u202eb\tc"), "name:a\\u{202e}b\\tc");
+  EXPECT_EQ(ShownName("x, held by n9"), "\"name:x, held by n9\"");
+  EXPECT_EQ(ShownName("say \"x\""), "\"name:say \\\"x\\\"\"");
+  const std::string digits(40, 'a');
+  EXPECT_EQ(ShownName(digits), "name:" + digits) << "not another object's id";
+}
+
 TEST(Text, BytesThatAreNoCharactersAreShownAsNumbers) {
   for (const char* text : {"", "n1", "\xc3\xa4\n"}) EXPECT_EQ(ShownText(text), text);
   EXPECT_EQ(ShownText("\xff"), "\\xff");

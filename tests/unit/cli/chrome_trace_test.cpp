@@ -49,6 +49,17 @@ TEST(ChromeTrace, OfOneObjectLeavesOutTheOthers) {
             (std::vector<std::string>{"1/0 joined n1 at 5", "2/1 complete at 8"}));
 }
 
+TEST(ChromeTrace, AnObjectHasItsNameAtAllMembersWhereOneToldIt) {
+  std::vector<MemberTrace> members = Members();
+  members[1].decisions->push_back({60, Decided::kNamed, kX, "x\n"});
+  std::vector<std::string> names;
+  for (const Json& event : ToChromeTrace(members, kX)["traceEvents"]) {
+    if (event["ph"] == "M") names.push_back(event["args"]["name"]);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"shard 0", "sessions", "name:x\\n", "n1", "sessions",
+                                             "name:x\\n"}));
+}
+
 TEST(ChromeTrace, NamesMembersAndObjects) {
   std::vector<std::string> names;
   const Json trace = ToChromeTrace(Members(), kX);

@@ -17,7 +17,18 @@ ClusterStatus TwoNodes() {
       .transfers = {{kObject, "n1", "n2", 250}},
       .waiters = {{"n3", "every holder is busy"}},
       .slots = {{1, 0, "n1", {kObject}, 250}, {2, 1, "n2", {}, 1000, {1}, {0, 3}}}};
-  return {.nodes = {{"n1", "127.0.0.1:1", true, 64, 10, 12'500'000, std::chrono::seconds(90)},
+  return {.nodes = {{.name = "n1",
+                     .address = "127.0.0.1:1",
+                     .alive = true,
+                     .memory_bytes = 64,
+                     .used_bytes = 10,
+                     .bytes_per_second = 12'500'000,
+                     .rate_age = std::chrono::seconds(90),
+                     .process = {.version = "0.1.0",
+                                 .resident_bytes = 2 * 1024 * 1024,
+                                 .descriptors = 57,
+                                 .descriptor_limit = 1024,
+                                 .processor_time = std::chrono::milliseconds(12'300)}},
                     {.name = "n2", .address = "127.0.0.1:2", .corrupt_blocks = 3}},
           .objects = {object},
           .shards = {{.objects = 1, .inline_total_bytes = 4096, .session_queue_bytes = 8192},
@@ -31,13 +42,18 @@ ClusterStatus TwoNodes() {
 }
 
 TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
-  const Json expected = Json::parse(R"({
+  std::string expected = R"({
     "nodes": [
       {"name":"n1","address":"127.0.0.1:1","alive":true,"memory_bytes":64,"used_bytes":10,
-       "bytes_per_second":12500000,"rate_age_us":90000000,"round_trip_us":0,"corrupt_blocks":0},
+       "bytes_per_second":12500000,"rate_age_us":90000000,"round_trip_us":0,"corrupt_blocks":0,
+       "disk_bytes":0,"disk_used_bytes":0,
+       "process":{"version":"0.1.0","resident_bytes":2097152,"descriptors":57,
+       "descriptor_limit":1024,"processor_us":12300000}},
       {"name":"n2","address":"127.0.0.1:2","alive":false,"memory_bytes":0,"used_bytes":0,
-       "bytes_per_second":0,"rate_age_us":0,"round_trip_us":0,"corrupt_blocks":3}],
-    "objects": [{"id":"ID","size":1000,"holders":[
+       "bytes_per_second":0,"rate_age_us":0,"round_trip_us":0,"corrupt_blocks":3,
+       "disk_bytes":0,"disk_used_bytes":0,
+       NOTHING}],
+    "objects": [{"id":"ID","name":"","size":1000,"holders":[
       {"node":"n1","complete":true,"watermark":1000},
       {"node":"n2","complete":false,"watermark":250}]}],
     "transfers": [{"object":"ID","from":"n1","to":"n2","watermark":250}],
@@ -46,16 +62,23 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
       {"slot":2,"parent":1,"parents":[1],"stripes":[0,3],"node":"n2","inputs":[],"watermark":1000}]}],
     "shards": [
       {"objects":1,"inline_bytes":0,"inline_total_bytes":4096,"most_queued_bytes":0,
-       "most_queued_node":"","session_queue_bytes":8192,"moves":{}},
+       "most_queued_node":"","session_queue_bytes":8192,"moves":{},
+       NOTHING},
       {"objects":2,"inline_bytes":64,"inline_total_bytes":4096,"most_queued_bytes":1024,
        "most_queued_node":"n2","session_queue_bytes":8192,
-       "moves":{"slow":0,"faster":2,"lost":1}}]})");
-  const std::string id = kObject.ToHex();
+       "moves":{"slow":0,"faster":2,"lost":1},
+       NOTHING}]})";
+  const auto replace = [](std::string& text, const std::string& word, const std::string& by) {
+    for (auto at = text.find(word); at != std::string::npos; at = text.find(word)) {
+      text.replace(at, word.size(), by);
+    }
+  };
+  replace(expected, "NOTHING",
+          R"("process":{"version":"","resident_bytes":0,"descriptors":0,"descriptor_limit":0,)"
+          R"("processor_us":0})");
   std::string text = ToJson(TwoNodes()).dump();
-  for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) {
-    text.replace(at, id.size(), "ID");
-  }
-  EXPECT_EQ(Json::parse(text), expected);
+  replace(text, kObject.ToHex(), "ID");
+  EXPECT_EQ(Json::parse(text), Json::parse(expected));
 }
 
 TEST(Output, StatusSaysWhyStreamsWereMoved) {
@@ -63,6 +86,38 @@ TEST(Output, StatusSaysWhyStreamsWereMoved) {
   EXPECT_NE(text.find("which has most; moved 3 streams: faster 2, lost 1\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("nothing of 8.0 KiB waits for a node\n"), std::string::npos) << text;
+}
+
+TEST(Output, StatusSaysWhatProcessesTake) {
+  const std::string text = ToText(TwoNodes());
+  EXPECT_NE(text.find("  0.1.0, process of 2.0 MiB, 57 of 1024 descriptors, 12.3 s of processor "
+                      "time\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("process of 0"), std::string::npos) << "who told nothing shows nothing";
+}
+
+TEST(Output, AnObjectWithANameIsShownByIt) {
+  ClusterStatus status = TwoNodes();
+  status.objects[0].name = "x";
+  status.objects[0].waiters[0].why = "object " + kObject.ToHex() + " lacks " + ObjectId().ToHex();
+  const std::string text = ToText(status);
+  EXPECT_NE(text.find("\n  name:x  1000 B, held by"), std::string::npos) << text;
+  EXPECT_EQ(text.find(kObject.ToHex()), std::string::npos) << "also as a source";
+  const std::string info = ToText(status.objects[0]);
+  EXPECT_NE(info.find("id        " + kObject.ToHex() + "\nname      name:x\n"), std::string::npos)
+      << info;
+  EXPECT_NE(info.find("n3: object name:x lacks " + ObjectId().ToHex()), std::string::npos) << info;
+  EXPECT_EQ(ToJson(status)["objects"][0]["name"], "x");
+  EXPECT_EQ(ToJson(status.objects[0])["name"], "x");
+}
+
+TEST(Output, IdsAreFoundAsWholeWords) {
+  const std::string hex = kObject.ToHex();
+  EXPECT_EQ(IdsIn("a " + hex + ", " + hex + "; " + ObjectId().ToHex()),
+            (std::vector<ObjectId>{kObject, ObjectId()}));
+  EXPECT_TRUE(IdsIn(hex + "0").empty());
+  EXPECT_TRUE(IdsIn(hex.substr(1)).empty());
 }
 
 TEST(Output, AnEmptyClusterStillHasAllLists) {

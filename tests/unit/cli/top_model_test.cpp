@@ -52,6 +52,43 @@ TEST_F(TopModel, RatesGoByTheClockOfTheNode) {
   EXPECT_EQ(Row(0).used_bytes, 16_MiB);
 }
 
+TEST_F(TopModel, ProcessorTimeIsARate) {
+  protocol::NodeView node = NodeAt(1, 1'000'000, 0, 0);
+  node.usage.process.processor_time = 1s;
+  Look(0s, {node});
+  EXPECT_EQ(Row(0).processors, std::nullopt);
+  node.usage.told_at_us = 3'000'000;
+  node.usage.process.processor_time = 4s;
+  Look(2s, {node});
+  EXPECT_DOUBLE_EQ(*Row(0).processors, 1.5);
+}
+
+TEST_F(TopModel, DifferentVersionsAreARemark) {
+  std::vector<protocol::NodeView> nodes = {NodeAt(1, 1, 0, 0), NodeAt(2, 1, 0, 0)};
+  nodes[0].usage.process.version = "0.1.0";
+  Look(0s, nodes);
+  EXPECT_TRUE(model_.picture().remarks.empty()) << "who did not tell is not another version";
+  nodes[1].usage.process.version = "0.2.0";
+  Look(1s, nodes);
+  nodes[1].usage.told_at_us = 2;
+  Look(2s, nodes);
+  ASSERT_EQ(model_.picture().remarks.size(), 1u);
+  EXPECT_EQ(model_.picture().remarks[0], "members are of different versions; 0.1.0: n1; 0.2.0: n2");
+}
+
+// A node tells all shards what it waits for; the object's own knows the rest.
+TEST_F(TopModel, AnObjectThatSeveralShardsTellOfIsOne) {
+  const protocol::ObjectView told{.object = kObject, .waiters = {{NodeId{1}, "n1", "no memory"}}};
+  protocol::ObjectView own = told;
+  own.version = {1, 1};
+  ShardLook other{.address = "h:0", .at = kStart, .objects = {told}};
+  ShardLook home{.address = "h:1", .at = kStart, .objects = {own}};
+  model_.Look(kStart, {other, home});
+  ASSERT_EQ(model_.picture().objects.size(), 1u);
+  EXPECT_EQ(model_.picture().objects[0].object.version, "1.1");
+  EXPECT_EQ(model_.picture().object_count, 1u) << "not fewer than are shown";
+}
+
 TEST_F(TopModel, ANodeThatTellsNothingIsSilent) {
   Look(0s, {NodeAt(1, 1, 0, 0)});
   Look(kSilent, {NodeAt(1, 1, 0, 0)});

@@ -16,7 +16,8 @@ Picture ThreeNodes() {
                     .used_bytes = 512_MiB,
                     .memory_bytes = 1_GiB,
                     .in_rate = 0,
-                    .out_rate = 105_MiB},
+                    .out_rate = 105_MiB,
+                    .processors = 1.5},
                    {.name = "n2",
                     .used_bytes = 256_MiB,
                     .memory_bytes = 1_GiB,
@@ -45,14 +46,39 @@ std::string Text(const std::vector<Line>& lines) {
 TEST(TopPaint, OnceEverythingIsShown) {
   EXPECT_EQ(Text(Paint(ThreeNodes(), {}, {})), R"(
 3 nodes, 1 in trouble | in 105.0 MiB/s, out 105.0 MiB/s | 1 of 12 objects under way|
-node       in/s      out/s        used   memory           fetches waits|
+node       in/s      out/s        used   memory           fetches waits    cpu|
 n3   lost 4 s ago|
-n1          0 B  105.0 MiB   512.0 MiB / 1.0 GiB     50 %       0     0|
-n2    105.0 MiB        0 B   256.0 MiB / 1.0 GiB     25 %       1     2|
+n1          0 B  105.0 MiB   512.0 MiB / 1.0 GiB     50 %       0     0  150 %|
+n2    105.0 MiB        0 B   256.0 MiB / 1.0 GiB     25 %       1     2      ?|
 objects under way|
   00112233445566778899aabbccddeeff00112233     1.0 GiB  1 complete, 1 on the way: 25 %, 1 waiting, 105.0 MiB/s|
       n1 ─▶ n2 25 %|
 )");
+}
+
+TEST(TopPaint, AnObjectWithANameIsShownByIt) {
+  Picture picture = ThreeNodes();
+  picture.objects[0].object.name = "layers/0 weights\x1b[2J";
+  const std::string all = Text(Paint(picture, {}, {}));
+  EXPECT_NE(all.find("  \"name:layers/0 weights\\u{1b}[2J\"     1.0 GiB  1 complete"),
+            std::string::npos)
+      << all;
+  const std::string screen = Text(Paint(picture, {}, {100, 12}));
+  EXPECT_NE(screen.find("> \"name:layers/0 weights\\u     1.0 GiB"), std::string::npos) << screen;
+  picture.followed = picture.objects[0];
+  const std::string one = Text(Paint(picture, {.followed = kShown}, {}));
+  EXPECT_NE(one.find(kShown.ToHex()), std::string::npos) << one;
+  EXPECT_NE(one.find("object \"name:layers/0 weights"), std::string::npos) << one;
+}
+
+TEST(TopPaint, WhatNobodySendsSaysWhatItWaitsFor) {
+  Picture picture = ThreeNodes();
+  picture.objects = {
+      {{.id = kShown, .waiters = {{"n1", "a put of it waits, since no memory"}}}, {}}};
+  const std::string all = Text(Paint(picture, {}, {}));
+  EXPECT_NE(all.find("0 complete, 1 waiting|\n      n1: a put of it waits, since no memory|\n"),
+            std::string::npos)
+      << all;
 }
 
 TEST(TopPaint, AScreenIsFilledExactly) {

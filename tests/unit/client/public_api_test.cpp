@@ -1,4 +1,5 @@
 // The public classes wired to the real node and directory.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -43,6 +44,37 @@ TEST(PublicApiTest, ClusterInOneProcess) {
   std::vector<std::byte> into(bytes.size());
   EXPECT_EQ((*cluster)->client(2).GetInto(*id, into, {.timeout = 10s}), bytes.size());
   EXPECT_TRUE(Equal(into, bytes));
+}
+
+TEST(PublicApiTest, ANodeGivesItsNumbers) {
+  const auto cluster = LocalCluster::Start({.nodes = 1}).value();
+  ASSERT_TRUE(cluster->client(0).Put(Pattern(100'000)));
+  const std::vector<NodeMetric> metrics = cluster->node(0).Metrics();
+  ASSERT_FALSE(metrics.empty());
+  for (const NodeMetric& one : metrics) {
+    const bool ours = one.name.starts_with("hoplite_");
+    EXPECT_TRUE(ours || one.name.starts_with("process_")) << one.name;
+    EXPECT_EQ(one.label.empty(), one.label_value.empty()) << one.name;
+  }
+  EXPECT_TRUE(std::ranges::any_of(metrics, [](const NodeMetric& one) {
+    return one.name.ends_with("_bytes") && one.value >= 100'000;
+  }));
+}
+
+TEST(PublicApiTest, AChannelPublishesWithoutWaiting) {
+  const auto cluster = LocalCluster::Start({.nodes = 2}).value();
+  Client a = cluster->client(0);
+  Client b = cluster->client(1);
+  Channel publisher = a.OpenChannel("model").value();
+  const Channel reader = b.OpenChannel("model").value();
+  const auto bytes = Pattern(1'000'000);
+  const std::vector<Part> parts{{.name = "weights", .bytes = bytes}};
+  const auto published = publisher.PublishAsync(parts);
+  const Snapshot seen = reader.Get({.timeout = 10s}).value();
+  EXPECT_EQ(published.Wait(10s), seen.version());
+  EXPECT_TRUE(Equal(seen.Find("weights")->bytes, bytes));
+  Channel rival = b.OpenChannel("model").value();
+  EXPECT_EQ(CodeOf(rival.PublishAsync(parts).Wait(10s)), ErrorCode::kConflict);
 }
 
 TEST(PublicApiTest, NumbersNeedNoCasts) {

@@ -8,6 +8,7 @@
 
 #include <hoplite/client.h>
 
+#include "protocol/object_name.h"
 #include "testing/attached_test.h"
 #include "testing/bytes.h"
 
@@ -53,7 +54,8 @@ TEST_P(ReductionTest, TheNodeIsToldEveryOption) {
   EXPECT_EQ(told.dtype, DType::kUint16);
   EXPECT_EQ(told.num_objects, 1u);
   EXPECT_EQ(told.target, target);
-  EXPECT_EQ(told.metadata, "m");
+  EXPECT_EQ(protocol::NameIn(told.metadata, target), "target");
+  EXPECT_EQ(protocol::WithoutName(told.metadata), "m");
   EXPECT_EQ(told.alike, "k");
   EXPECT_TRUE(told.root_here);
   EXPECT_FALSE(told.fixed_order);

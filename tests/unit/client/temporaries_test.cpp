@@ -2,6 +2,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -43,6 +44,7 @@ concept HasArrow = requires(T&& t) { std::forward<T>(t).operator->(); };
 
 OF_VARIABLES_ONLY(GivesBytes, Buffer);
 OF_VARIABLES_ONLY(GivesText, Buffer);
+OF_VARIABLES_ONLY(GivesText, ObjectId);
 OF_VARIABLES_ONLY(GivesNumbers, Buffer);
 OF_VARIABLES_ONLY(GivesBytes, PrivateBuffer);
 OF_VARIABLES_ONLY(GivesNumbers, PrivateBuffer);
@@ -60,13 +62,14 @@ OF_VARIABLES_ONLY(HasArrow, Result<Draft>);
 OF_VARIABLES_ONLY(HasArrow, Result<Reader>);
 OF_VARIABLES_ONLY(HasArrow, Result<Snapshot>);
 OF_VARIABLES_ONLY(HasArrow, Result<SnapshotStream>);
-static_assert(HasArrow<Result<std::string>> && HasArrow<Result<ObjectId>>, "they show no views");
+static_assert(HasArrow<Result<std::string>> && HasArrow<Result<ObjectId>>, "->ToHex() is its own");
 
 // What is small is a temporary's own, too.
 template <typename T>
 concept GivesItsOwnId = std::same_as<decltype(std::declval<T>().id()), ObjectId>;
 template <typename T>
 concept GivesItsOwnMetadata = std::same_as<decltype(std::declval<T>().metadata()), std::string>;
+static_assert(!std::is_reference_v<decltype(std::declval<ObjectId>().bytes())>);
 static_assert(GivesItsOwnId<Buffer> && GivesItsOwnId<Draft> && GivesItsOwnId<Reader>);
 static_assert(GivesItsOwnId<Snapshot> && GivesItsOwnMetadata<Snapshot>);
 static_assert(GivesItsOwnMetadata<Buffer> && GivesItsOwnMetadata<Reader>);

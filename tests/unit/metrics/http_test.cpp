@@ -33,6 +33,10 @@ TEST(HttpRequest, MayHaveAQuery) {
 TEST(HttpRequest, SaysWhichHostItIsFor) {
   EXPECT_EQ(Read("GET / HTTP/1.1\r\nAccept: a\r\nHOST:\t n1:80 \r\nHost: n2\r\n\r\n")->host,
             "n1:80");
+  const Request shown =
+      *Read("GET / HTTP/1.1\r\nCookie: a=1; b=2\r\nAuthorization: Bearer x\r\n\r\n");
+  EXPECT_EQ(shown.cookie, "a=1; b=2");
+  EXPECT_EQ(shown.authorization, "Bearer x");
   EXPECT_EQ(Read("GET / HTTP/1.1\r\nX-Host: n1\r\n\r\nHost: n2")->host, "");
 }
 

@@ -1,5 +1,6 @@
 // Who is taken and who is not, with the reason on both sides; files that change; ends that are none.
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,16 @@ class RawSocket {
 
 class TlsTest : public ::testing::Test {
  protected:
+  // A look is due a second after the last one.
+  void WaitUntilFilesAreLookedAt() {
+    RunUntil(loop, [until = std::chrono::steady_clock::now() + 1100ms] {
+      return std::chrono::steady_clock::now() > until;
+    });
+  }
+  void CopyTo(const char* name, const std::string& from) const {
+    std::ifstream file(from);
+    folder.Write(name, {std::istreambuf_iterator<char>(file), {}});
+  }
   Talk Between(const SecurityPtr& connecting, const SecurityPtr& accepting) {
     std::vector<StreamPtr> accepted;
     TcpTransport server({&loop}, {.security = accepting});
@@ -308,31 +319,36 @@ TEST_F(TlsTest, OthersMayReadSecretsWhereTheOwnerSaysSoButNotWriteThem) {
   EXPECT_THAT(WhyNot(secret), HasSubstr("may write it"));
 }
 
-// The look at the files is due a second after the last one.
 TEST_F(TlsTest, ChangedFilesAreTakenOnceTheyFit) {
-  const auto wait = [this] {
-    RunUntil(loop, [until = std::chrono::steady_clock::now() + 1100ms] {
-      return std::chrono::steady_clock::now() > until;
-    });
-  };
   const auto member = Load(folder.Certificate("one", kNode));
   TlsFolder elsewhere;
   const auto stranger = Load(elsewhere.Certificate("two", kNode));
   EXPECT_NE(Between(member, stranger).connecting, "");
   // The other authority's certificate comes before its key: the old pair serves on.
   const SecurityConfig fresh = elsewhere.Certificate("fresh", kNode);
-  const auto copy = [&](const std::string& from, const char* to) {
-    std::ifstream file(from);
-    folder.Write(to, {std::istreambuf_iterator<char>(file), {}});
-  };
-  copy(fresh.tls_ca, "ca.pem");
-  copy(fresh.tls_cert, "one.pem");
-  wait();
+  CopyTo("ca.pem", fresh.tls_ca);
+  CopyTo("one.pem", fresh.tls_cert);
+  WaitUntilFilesAreLookedAt();
   EXPECT_EQ(Between(member, member).connecting, "");
   EXPECT_NE(Between(member, stranger).connecting, "");
-  copy(fresh.tls_key, "one.key");
-  wait();
+  CopyTo("one.key", fresh.tls_key);
+  WaitUntilFilesAreLookedAt();
   EXPECT_EQ(Between(member, stranger).connecting, "");
+}
+
+TEST_F(TlsTest, RelativeFilesAreTheSameInAnotherFolder) {
+  folder.Certificate("one", kNode);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.In(""));
+  const auto member = Load({.tls_ca = "ca.pem", .tls_cert = "one.pem", .tls_key = "one.key"});
+  std::filesystem::current_path(before);
+  TlsFolder elsewhere;
+  const SecurityConfig fresh = elsewhere.Certificate("fresh", kNode);
+  CopyTo("ca.pem", fresh.tls_ca);
+  CopyTo("one.pem", fresh.tls_cert);
+  CopyTo("one.key", fresh.tls_key);
+  WaitUntilFilesAreLookedAt();
+  EXPECT_EQ(Between(member, Load(fresh)).connecting, "");
 }
 
 // --- what strangers and the network do

@@ -15,29 +15,29 @@ struct Line {
   explicit Line(std::size_t most) : gate(most) {}
 
   void Ask(int number) {
-    places.push_back(
-        std::make_unique<FlightGate::Place>(gate, [this, number] { told.push_back(number); }));
+    turns.push_back(
+        std::make_unique<FlightGate::Turn>(gate, [this, number] { told.push_back(number); }));
   }
 
   FlightGate gate;
   std::vector<int> told;
-  std::deque<std::unique_ptr<FlightGate::Place>> places;
+  std::deque<std::unique_ptr<FlightGate::Turn>> turns;
 };
 
 TEST(FlightGate, OthersGoInTheOrderOfTheirComing) {
   Line line(2);
   for (int i = 0; i < 6; ++i) line.Ask(i);
-  EXPECT_FALSE(line.places[1]->waits());
-  EXPECT_TRUE(line.places[2]->waits());
-  line.places[1].reset();
+  EXPECT_FALSE(line.turns[1]->waits());
+  EXPECT_TRUE(line.turns[2]->waits());
+  line.turns[1].reset();
   EXPECT_EQ(line.told, std::vector<int>{2});
-  EXPECT_FALSE(line.places[2]->waits());
-  line.places[3].reset();  // cancelled while it waits
-  line.places[0].reset();
-  line.places[2].reset();
+  EXPECT_FALSE(line.turns[2]->waits());
+  line.turns[3].reset();  // cancelled while it waits
+  line.turns[0].reset();
+  line.turns[2].reset();
   EXPECT_EQ(line.told, (std::vector<int>{2, 4, 5}));
   EXPECT_EQ(line.gate.under_way(), 2u);
-  line.places.clear();
+  line.turns.clear();
   EXPECT_EQ(line.gate.under_way(), 0u);
   EXPECT_EQ(line.gate.waiting(), 0u);
 }
@@ -64,8 +64,8 @@ TEST(FlightGate, ThreeThousandAtOnceAreNeverMoreThanTheBound) {
   for (int i = 0; i < kAll; ++i) line.Ask(i);
   for (int i = 0; i < kAll; ++i) {
     EXPECT_LE(line.gate.under_way(), 64u);
-    ASSERT_FALSE(line.places.front()->waits()) << i;
-    line.places.pop_front();
+    ASSERT_FALSE(line.turns.front()->waits()) << i;
+    line.turns.pop_front();
   }
   EXPECT_EQ(line.told.size(), kAll - 64u);
 }
@@ -75,14 +75,14 @@ TEST(FlightGate, WhoGetsNothingHoldsNobodyUp) {
   line.Ask(0);
   line.Ask(1);
   line.Ask(2);
-  line.places[0]->SetIdle(true);
+  line.turns[0]->SetIdle(true);
   EXPECT_EQ(line.told, std::vector<int>{1});
-  line.places[0]->SetIdle(false);  // goes on, beyond the bound
+  line.turns[0]->SetIdle(false);  // goes on, beyond the bound
   EXPECT_EQ(line.gate.under_way(), 2u);
-  line.places[1].reset();
+  line.turns[1].reset();
   EXPECT_EQ(line.told, std::vector<int>{1}) << "the bound is full without it";
-  line.places[0]->SetIdle(true);
-  line.places[0].reset();  // an idle one has given its place already
+  line.turns[0]->SetIdle(true);
+  line.turns[0].reset();  // an idle one has given its turn already
   EXPECT_EQ(line.told, (std::vector<int>{1, 2}));
   EXPECT_EQ(line.gate.under_way(), 1u);
 }
@@ -90,12 +90,12 @@ TEST(FlightGate, WhoGetsNothingHoldsNobodyUp) {
 TEST(FlightGate, WhomSomebodyDependsOnDoesNotWait) {
   Line line(1);
   for (int i = 0; i < 3; ++i) line.Ask(i);
-  line.places[2]->GoAtOnce();
-  EXPECT_FALSE(line.places[2]->waits());
+  line.turns[2]->GoAtOnce();
+  EXPECT_FALSE(line.turns[2]->waits());
   EXPECT_TRUE(line.told.empty());
-  line.places[0].reset();
-  EXPECT_TRUE(line.places[1]->waits()) << "it counts";
-  line.places[2].reset();
+  line.turns[0].reset();
+  EXPECT_TRUE(line.turns[1]->waits()) << "it counts";
+  line.turns[2].reset();
   EXPECT_EQ(line.told, std::vector<int>{1});
 }
 

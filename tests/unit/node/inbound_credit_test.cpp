@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/units.h"
 
 namespace hoplite::node {
 namespace {
@@ -84,9 +88,11 @@ TEST(InboundCredit, AWayFillsHoweverLongItIs) {
   InboundCredit::Share share(credit);
   for (const auto way :
        {milliseconds(1), milliseconds(100), milliseconds(150), milliseconds(300)}) {
+    LongWay far;
+    far.SetWay(way, false);
     double rate = 0;
     for (int round = 0; round < 30; ++round) {
-      const auto window = static_cast<double>(share.WindowFor(rate, way, kLeast).bytes);
+      const auto window = static_cast<double>(share.CreditFor(rate, far, kLeast).bytes);
       rate = std::min<double>(window / ToSeconds(way), kRate);
     }
     EXPECT_EQ(rate, kRate) << way.count() << " ms";
@@ -104,9 +110,9 @@ TEST(InboundCredit, WhoComesWhileTheOtherDirectionIsFullGetsItsLink) {
   double second_rate = 0;
   for (int round = 0; round < 30; ++round) {
     const auto first_window =
-        static_cast<double>(first.WindowFor(first_rate, Duration{0}, kLeast).bytes);
+        static_cast<double>(first.CreditFor(first_rate, LongWay(), kLeast).bytes);
     const auto second_window =
-        static_cast<double>(second.WindowFor(second_rate, Duration{0}, kLeast).bytes);
+        static_cast<double>(second.CreditFor(second_rate, LongWay(), kLeast).bytes);
     const double loop = std::max(first_window, second_window) / kRate;
     first_rate = first_window / loop;
     second_rate = second_window / loop;
@@ -170,6 +176,43 @@ TEST(InboundCredit, WhoHasNoSampleYetGetsTheMean) {
   known.SetRate(kRate);
   EXPECT_EQ(fresh.Queue(0, kLeast), QueueAt(kRate / 2, 2));
   EXPECT_EQ(InboundCredit::Share(credit).Queue(0, kRate), kRate) << "the least that moves it";
+}
+
+// In 5 ms a link of 400 Mbit/s carries 256 KiB, one of 1.7 Gbit/s 1 MiB.
+TEST(InboundCredit, TheFirstQueueIsWhatTheLinkCarriesInFiveMilliseconds) {
+  struct Row {
+    std::uint64_t told;      // bytes a second
+    std::uint64_t measured;  // likewise
+    std::uint64_t streams;
+    std::uint64_t queue;  // of each
+  };
+  for (const Row& row : {Row{0, 0, 1, 256_KiB}, Row{12'500'000, 0, 1, 256_KiB},
+                         Row{100'000'000, 0, 1, 500'000}, Row{100'000'000, 12'500'000, 1, 500'000},
+                         Row{0, 100'000'000, 1, 500'000}, Row{0, 100'000'000, 4, 125'000},
+                         Row{1'250'000'000, 0, 1, 1_MiB}, Row{1'250'000'000, 0, 8, 128_KiB}}) {
+    InboundCredit credit;
+    credit.Tell(row.told);
+    if (row.measured > 0) InboundCredit::Share(credit).SetRate(row.measured);
+    std::vector<std::unique_ptr<InboundCredit::Share>> streams;
+    while (streams.size() < row.streams)
+      streams.push_back(std::make_unique<InboundCredit::Share>(credit));
+    EXPECT_EQ(streams.front()->Queue(0, kLeast), row.queue)
+        << row.told << " " << row.measured << " " << row.streams;
+  }
+}
+
+// It has no say in what the link carries: the shard would take it for shown.
+TEST(InboundCredit, AnObjectThatIsTooShortForASampleSaysWhatTheNextBeginsWith) {
+  InboundCredit credit;
+  credit.NoteShort(256_KiB, milliseconds(12));
+  credit.NoteShort(64_KiB, milliseconds(1));
+  EXPECT_EQ(InboundCredit::Share(credit).Queue(0, kLeast), 256_KiB) << "too slow, too small";
+  credit.NoteShort(1_MiB, milliseconds(5));
+  EXPECT_EQ(InboundCredit::Share(credit).Queue(0, kLeast), 1_MiB);
+  EXPECT_EQ(credit.bytes_per_second(), 0u);
+  EXPECT_EQ(credit.measured(), kNever);
+  InboundCredit::Share(credit).SetRate(kRate);
+  EXPECT_EQ(InboundCredit::Share(credit).Queue(0, kLeast), 256_KiB) << "a sample says more";
 }
 
 }  // namespace

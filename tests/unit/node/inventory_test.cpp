@@ -1,4 +1,4 @@
-// What a node repeats to a shard: its copies, deletion marks and open requests (R15), part by part
+// What a node repeats to a shard: its copies, tombstones and open requests (R15), part by part
 // (R15).
 #include "node/shard/inventory.h"
 

@@ -83,7 +83,10 @@ class ClientProcess {
   pid_t child_ = 0;
 };
 
-std::string Object(const char* name) { return std::string(ObjectId::FromName(name).view()); }
+std::string Object(const char* name) {
+  const ObjectId id = ObjectId::FromName(name);
+  return std::string(id.view());
+}
 
 TEST(LocalEndpointTest, SocketIsForTheUserOnlyAndGoesWithTheNode) {
   std::string path;

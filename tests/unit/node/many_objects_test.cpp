@@ -14,7 +14,10 @@ namespace {
 
 using node::local::Request;
 
-std::string IdOf(const char* name) { return std::string(ObjectId::FromName(name).view()); }
+std::string IdOf(const char* name) {
+  const ObjectId id = ObjectId::FromName(name);
+  return std::string(id.view());
+}
 
 // One request, one answer; each view has an id of its own.
 TEST(ManyObjectsTest, ManyObjectsAreGotByOneRequest) {
@@ -106,7 +109,7 @@ TEST(ManyObjectsTest, AReasonIsSaidOnce) {
   request.set_id(5);
   request.set_timeout_us(1);
   std::string ids;
-  for (int i = 0; i < 1000; ++i) ids += ObjectId::Random().view();
+  for (int i = 0; i < 1000; ++i) ids += IdOf(std::to_string(i).c_str());
   request.mutable_get_many()->set_objects(ids);
   client.Send(request);
   const auto answer = client.Receive();

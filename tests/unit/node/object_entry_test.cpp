@@ -179,7 +179,7 @@ TEST(ObjectEntry, IsForgottenOnlyWhenNothingIsToBeRemembered) {
   EXPECT_TRUE(entry.idle(now));
 
   entry.deletion().Confirm(now + 1s, {});
-  remembered("a deletion mark");
+  remembered("a tombstone");
   EXPECT_TRUE(entry.idle(now + 1s)) << "which ends";
 }
 

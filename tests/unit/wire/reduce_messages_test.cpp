@@ -1,7 +1,5 @@
 // Messages of reductions in which one field is impossible: each is refused, and the error names the
 // field.
-#include "wire/reduce_messages.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
@@ -90,7 +88,7 @@ TEST(HostileReduceEvents, Open) {
        {"object", [=](auto& m) { fold(m)->add_sources("19 bytes"); }},
        {"op", [=](auto& m) { fold(m)->clear_fold(); }},
        {"metadata", [=](auto& m) { fold(m)->set_metadata(std::string(4097, 'm')); }},
-       {"metadata", [=](auto& m) { fold(m)->set_alike(std::string(4097, 'm')); }}});
+       {"alike", [=](auto& m) { fold(m)->set_alike(std::string(4097, 'm')); }}});
 }
 
 TEST(HostileReduceEvents, Shape) {

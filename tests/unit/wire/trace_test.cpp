@@ -50,7 +50,7 @@ TEST(Trace, EachDecisionHasANameOfItsOwn) {
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 0) << name;
     names.push_back(name);
   }
-  EXPECT_EQ(names.size(), 21u);
+  EXPECT_EQ(names.size(), 22u);
 }
 
 }  // namespace

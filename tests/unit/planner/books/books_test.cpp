@@ -11,11 +11,11 @@
 #include <gtest/gtest.h>
 
 #include "planner/books/agenda.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/inline_budget.h"
 #include "planner/books/object_book.h"
 #include "planner/books/outbox.h"
 #include "planner/books/recovery_window.h"
+#include "planner/books/tombstones.h"
 #include "planner/copies/node_table.h"
 
 namespace hoplite::planner {
@@ -34,62 +34,62 @@ constexpr Version Numbered(std::uint64_t number) { return {{1, number}}; }
 const ObjectId kX = ObjectId::FromName("x");
 const ObjectId kY = ObjectId::FromName("y");
 
-// --- DeletionMarks
+// --- Tombstones
 
-TEST(DeletionMarks, BlockAnIdForTheirTime) {
-  DeletionMarks marks;
-  EXPECT_EQ(marks.WhyBlocked(kX, kStart), "");
-  marks.Insert(kX, {Numbered(5)}, kStart + seconds(60), kStart);
-  EXPECT_THAT(marks.WhyBlocked(kX, kStart), HasSubstr("blocked for another 60.0 s"));
-  EXPECT_EQ(marks.next(), kStart + seconds(60));
-  EXPECT_EQ(marks.Until(kX, kStart + seconds(60)), std::nullopt);
+TEST(Tombstones, BlockAnIdForTheirTime) {
+  Tombstones tombstones;
+  EXPECT_EQ(tombstones.WhyBlocked(kX, kStart), "");
+  tombstones.Insert(kX, {Numbered(5)}, kStart + seconds(60), kStart);
+  EXPECT_THAT(tombstones.WhyBlocked(kX, kStart), HasSubstr("blocked for another 60.0 s"));
+  EXPECT_EQ(tombstones.next(), kStart + seconds(60));
+  EXPECT_EQ(tombstones.Until(kX, kStart + seconds(60)), std::nullopt);
 }
 
-TEST(DeletionMarks, TakeTheNewerVersionAndTheLongerTime) {
-  DeletionMarks marks;
-  marks.Insert(kX, {Numbered(5)}, kStart + seconds(60), kStart);
-  marks.Insert(kX, {Numbered(3), true}, kStart + seconds(10), kStart);
-  EXPECT_EQ(marks.VersionOf(kX), Numbered(5));
-  EXPECT_EQ(marks.Until(kX, kStart), kStart + seconds(60));
+TEST(Tombstones, TakeTheNewerVersionAndTheLongerTime) {
+  Tombstones tombstones;
+  tombstones.Insert(kX, {Numbered(5)}, kStart + seconds(60), kStart);
+  tombstones.Insert(kX, {Numbered(3), true}, kStart + seconds(10), kStart);
+  EXPECT_EQ(tombstones.VersionOf(kX), Numbered(5));
+  EXPECT_EQ(tombstones.Until(kX, kStart), kStart + seconds(60));
 }
 
-TEST(DeletionMarks, SayThatAnIdWentWithItsLastOwner) {
-  DeletionMarks marks;
-  const auto why = [&] { return marks.WhyBlocked(kX, kStart); };
-  marks.Insert(kX, {.version = Numbered(3), .unowned = true}, kStart + seconds(60), kStart);
+TEST(Tombstones, SayThatAnIdWentWithItsLastOwner) {
+  Tombstones tombstones;
+  const auto why = [&] { return tombstones.WhyBlocked(kX, kStart); };
+  tombstones.Insert(kX, {.version = Numbered(3), .unowned = true}, kStart + seconds(60), kStart);
   EXPECT_THAT(why(), HasSubstr("was deleted, since nobody owned it any more; its id is blocked"));
-  marks.Insert(kX, {.version = Numbered(5)}, kStart + seconds(60), kStart);
+  tombstones.Insert(kX, {.version = Numbered(5)}, kStart + seconds(60), kStart);
   EXPECT_THAT(why(), HasSubstr("was deleted; its id is blocked"));
 }
 
-TEST(DeletionMarks, ANewMarkKnowsNothingOfOneThatEnded) {
-  DeletionMarks marks;
-  marks.Insert(kX, {Numbered(5)}, kStart + seconds(1), kStart);
-  marks.Insert(kX, {Numbered(3)}, kStart + seconds(3), kStart + seconds(2));
-  EXPECT_EQ(marks.VersionOf(kX), Numbered(3));
-  EXPECT_TRUE(marks.Consistent());
+TEST(Tombstones, ANewOneKnowsNothingOfOneThatEnded) {
+  Tombstones tombstones;
+  tombstones.Insert(kX, {Numbered(5)}, kStart + seconds(1), kStart);
+  tombstones.Insert(kX, {Numbered(3)}, kStart + seconds(3), kStart + seconds(2));
+  EXPECT_EQ(tombstones.VersionOf(kX), Numbered(3));
+  EXPECT_TRUE(tombstones.Consistent());
 }
 
-TEST(DeletionMarks, OnlyARepeatedMarkGivesWayToACopy) {
-  DeletionMarks marks;
-  marks.Insert(kX, {Numbered(5), true}, kStart + seconds(60), kStart);
-  marks.Insert(kY, {Numbered(5)}, kStart + seconds(60), kStart);
-  marks.EraseIfOlder(kX, Numbered(4));
-  EXPECT_NE(marks.Until(kX, kStart), std::nullopt);
-  marks.EraseIfOlder(kX, Numbered(6));
-  marks.EraseIfOlder(kY, Numbered(6));
-  EXPECT_EQ(marks.Until(kX, kStart), std::nullopt);
-  EXPECT_NE(marks.Until(kY, kStart), std::nullopt);
+TEST(Tombstones, OnlyARepeatedOneGivesWayToACopy) {
+  Tombstones tombstones;
+  tombstones.Insert(kX, {Numbered(5), true}, kStart + seconds(60), kStart);
+  tombstones.Insert(kY, {Numbered(5)}, kStart + seconds(60), kStart);
+  tombstones.EraseIfOlder(kX, Numbered(4));
+  EXPECT_NE(tombstones.Until(kX, kStart), std::nullopt);
+  tombstones.EraseIfOlder(kX, Numbered(6));
+  tombstones.EraseIfOlder(kY, Numbered(6));
+  EXPECT_EQ(tombstones.Until(kX, kStart), std::nullopt);
+  EXPECT_NE(tombstones.Until(kY, kStart), std::nullopt);
 }
 
-TEST(DeletionMarks, AreClearedAwayAFewAtATime) {
-  DeletionMarks marks;
-  for (const ObjectId& id : {kX, kY}) marks.Insert(id, {Numbered(5)}, kStart, kStart);
-  marks.Expire(kStart, 1);
-  EXPECT_EQ(marks.next(), kStart);
-  marks.Expire(kStart, 1);
-  EXPECT_EQ(marks.next(), kNever);
-  EXPECT_TRUE(marks.Consistent());
+TEST(Tombstones, AreClearedAwayAFewAtATime) {
+  Tombstones tombstones;
+  for (const ObjectId& id : {kX, kY}) tombstones.Insert(id, {Numbered(5)}, kStart, kStart);
+  tombstones.Expire(kStart, 1);
+  EXPECT_EQ(tombstones.next(), kStart);
+  tombstones.Expire(kStart, 1);
+  EXPECT_EQ(tombstones.next(), kNever);
+  EXPECT_TRUE(tombstones.Consistent());
 }
 
 // --- RecoveryWindow

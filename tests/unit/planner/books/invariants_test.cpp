@@ -89,7 +89,7 @@ TEST_F(Invariants, ACopyOfALostNode) {
 }
 
 TEST_F(Invariants, ACopyOfADeletedObject) {
-  books_.marks.Insert(id_, {record().version}, Time{} + seconds(60), Time{});
+  books_.tombstones.Insert(id_, {record().version}, Time{} + seconds(60), Time{});
   ExpectBroken("P5");
 }
 

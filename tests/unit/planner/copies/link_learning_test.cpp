@@ -78,6 +78,21 @@ TEST_F(LinkLearningTest, TheLessOfTwoWindowsIsShownOfBothLinks) {
   EXPECT_EQ(Limit(kOne), 0) << "its source was not shown to have more";
 }
 
+// R124: the disk may have been slower than both links.
+TEST_F(LinkLearningTest, AStreamFromADiskTeachesNoLink) {
+  Join(kFrom, "", 0);
+  Join(kOne, "", 0);
+  table_.Edit(kFrom, [](Copy& copy) { copy.on_disk = true; });
+  Serve(kOne);
+  See(kOne, 4, 4);
+  EXPECT_EQ(Learn(kOne), 0);
+  EXPECT_EQ(Limit(kOne), 0);
+  EXPECT_EQ(Shown(kOne), Rate(4)) << "so much it carried all the same";
+  table_.Edit(kFrom, [](Copy& copy) { copy.on_disk = false; });
+  See(kOne, 4, 4);
+  EXPECT_GT(Learn(kOne), 0);
+}
+
 // One that is late makes a window long and the next one short, if time is that of the hearing.
 TEST_F(LinkLearningTest, TheNodesOwnClockCounts) {
   Join(kOne, "", 0);

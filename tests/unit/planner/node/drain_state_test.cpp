@@ -95,6 +95,26 @@ TEST_F(DrainStateTest, TheLastCopyIsOfferedToTheNodeWithMostRoomAndCountedWhenIt
   EXPECT_EQ(state_.outcome().handed_on, 1u);
 }
 
+TEST_F(DrainStateTest, ADiskIsRoomWhereNoMemoryIsFree) {
+  const auto free_at_two = [&](std::uint64_t bytes) {
+    state_.OnPeers({{kOne, "n1", 10_MiB, 10_MiB, 8_MiB}, {kTwo, "n2", 10_MiB, 10_MiB - bytes, 0}},
+                   now_);
+  };
+  free_at_two(2_MiB);
+  Add("x");
+  Step();
+  Answer("x", false);
+  EXPECT_THAT(Step(), ElementsAre("x for 2")) << "memory comes first";
+  free_at_two(0);
+  Add("y");
+  Step();
+  Answer("y", false);
+  EXPECT_THAT(Step(), ElementsAre("y for 1"));
+  now_ += 5s;
+  state_.OnPeers({{kOne, "n1", 10_MiB, 10_MiB, 8_MiB}}, now_);
+  EXPECT_THAT(WhyLeft().message, HasSubstr("no other node has all of its bytes yet"));
+}
+
 TEST_F(DrainStateTest, WhatIsPromisedIsNotFree) {
   Peers(3_MiB, 4_MiB);
   for (const char* name : {"x", "y", "z"}) Add(name, 2_MiB);

@@ -389,10 +389,10 @@ TEST_F(Flights, AReaderThatTakesNothingOfWhatLiesReadyStalls) {
 
 TEST_F(Flights, WhoeverGetsNothingForAWhileLendsItsPlace) {
   Wants();
-  EXPECT_FALSE(state_.LendsPlace(0, now_ + 400ms));
-  EXPECT_FALSE(state_.LendsPlace(10, now_ + 450ms));
-  EXPECT_FALSE(state_.LendsPlace(10, now_ + 900ms));
-  EXPECT_TRUE(state_.LendsPlace(10, now_ + 950ms));
+  EXPECT_FALSE(state_.LendsTurn(0, now_ + 400ms));
+  EXPECT_FALSE(state_.LendsTurn(10, now_ + 450ms));
+  EXPECT_FALSE(state_.LendsTurn(10, now_ + 900ms));
+  EXPECT_TRUE(state_.LendsTurn(10, now_ + 950ms));
 }
 
 TEST_F(Flights, WhoeverOthersDependOnWaitsForNoPlace) {

@@ -157,14 +157,14 @@ TEST_F(ReduceBlocked, ARingGoesOnInAnotherOrder) {
   options_.everyone_reads = true;
   options_.degree = 0;
   Line(4);
-  ASSERT_EQ(Shape(), "a ring, members: 4");
+  ASSERT_EQ(Shape(), "a ring, nodes: 4");
   Block(SlotOn(1), 2);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 4");
+  EXPECT_EQ(Shape(), "a ring, nodes: 4");
   EXPECT_FALSE(Adjacent(2, 1));
   Block(SlotOn(2), 1);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 4");
+  EXPECT_EQ(Shape(), "a ring, nodes: 4");
   EXPECT_FALSE(Adjacent(2, 1) || Adjacent(1, 2));
   Sound();
 }
@@ -173,10 +173,10 @@ TEST_F(ReduceBlocked, ATreeForANodeWithoutMemoryGoesRoundThemToo) {
   options_.everyone_reads = true;
   options_.degree = 0;
   Line(5);
-  ASSERT_EQ(Shape(), "a ring, members: 5");
+  ASSERT_EQ(Shape(), "a ring, nodes: 5");
   Block(SlotOn(4), 1);
   Plan();
-  ASSERT_EQ(Shape(), "a ring, members: 5");
+  ASSERT_EQ(Shape(), "a ring, nodes: 5");
   LoseMemory(4);
   Plan();
   EXPECT_THAT(Shape(), HasSubstr("a tree"));
@@ -188,7 +188,7 @@ TEST_F(ReduceBlocked, ThreeOfWhichTwoCantReachEachOtherMakeATree) {
   options_.everyone_reads = true;
   options_.degree = 0;
   Line(3);
-  ASSERT_EQ(Shape(), "a ring, members: 3");
+  ASSERT_EQ(Shape(), "a ring, nodes: 3");
   Block(SlotOn(1), 2);
   Plan();
   Block(SlotOn(2), 1);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/elements.h"
+#include "protocol/object_name.h"
 #include "reduce_planning.h"
 
 namespace hoplite::planner {
@@ -354,6 +355,20 @@ TEST_F(ReducePlanning, TheMetadataIsThatOfTheFirstListedSourceWhichWasKnown) {
   Plan();
   planner_->OnHolder(Source(1), NodeId(1), {{1, 1}}, layout_, "first", now_);
   EXPECT_EQ(protocol::UsersPart(planner_->metadata()), "second");
+}
+
+TEST(ReduceTarget, HasItsOwnNameAndNoSources) {
+  const ObjectId sum = ObjectId::FromName("sum");
+  const Fold fold{.dtype = DType::kInt32};
+  const std::string source =
+      protocol::WithName("source", protocol::WithElements({}, "of the source"));
+  for (const char* asked : {"", "asked"}) {
+    const std::string target = TargetMetadata(fold, protocol::WithName("sum", asked), source);
+    EXPECT_EQ(protocol::NameIn(target, sum), "sum");
+    EXPECT_EQ(protocol::ElementsIn(target), DType::kInt32);
+    EXPECT_EQ(protocol::UsersPart(target), *asked == 0 ? "of the source" : "asked");
+  }
+  EXPECT_EQ(protocol::ToldName(TargetMetadata(fold, "", source)), "");
 }
 
 TEST_F(ReducePlanning, SlotsAreNumberedSiteBySiteTheCoordinatorsLast) {

@@ -60,7 +60,7 @@ TEST_F(ReduceRing, AllThatIsReportedOfAPlanCountsBeforeTheNext) {
   Lose(SlotOn(4));
   Lose(SlotOn(2));
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 5");
+  EXPECT_EQ(Shape(), "a ring, nodes: 5");
   EXPECT_EQ(SlotOn(2) + SlotOn(4), 0U);
   Sound();
 }
@@ -106,7 +106,7 @@ TEST_F(ReduceRing, WhatComesInTheWaitMakesARingAgain) {
   EXPECT_THAT(Plan(), IsEmpty());
   Tell(1, 9);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 3");
+  EXPECT_EQ(Shape(), "a ring, nodes: 3");
 }
 
 TEST_F(ReduceRing, WhenNothingIsLeftItWaitsForTheFirstSuspicionToEnd) {
@@ -120,7 +120,7 @@ TEST_F(ReduceRing, WhenNothingIsLeftItWaitsForTheFirstSuspicionToEnd) {
   EXPECT_EQ(next_, now_ + seconds(1));
   now_ = next_;
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 2");
+  EXPECT_EQ(Shape(), "a ring, nodes: 2");
 }
 
 TEST_F(ReduceRing, ASourceThatWasDeletedInTheMiddleIsMissedWhenItsPlanEnds) {
@@ -150,7 +150,7 @@ TEST_F(ReduceRing, ADeletedSourceDoesNotTakeItsNeighboursAlong) {
   Lose(SlotOn(3), ErrorCode::kDeleted);
   Arrive(7);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 4");
+  EXPECT_EQ(Shape(), "a ring, nodes: 4");
   EXPECT_EQ(SourcesIn(orders_), 6U);
   Sound();
 }

@@ -33,7 +33,7 @@ TEST_F(ReduceRing, ThePlanOfThreeIsSaidAsOne) {
                                   "5^0+1 @2 /23 s2",           //
                                   "6^0+1 @3 /45 s3"));
   EXPECT_EQ(next_, kNever);
-  EXPECT_EQ(Shape(), "a ring, members: 3");
+  EXPECT_EQ(Shape(), "a ring, nodes: 3");
   EXPECT_THAT(Plan(), IsEmpty());
 }
 
@@ -67,7 +67,7 @@ TEST_F(ReduceRing, WhoeverSaysHowTheTreeLooksGetsIt) {
     Plan();
     return Shape();
   };
-  EXPECT_EQ(plan([](ReduceOptions&) {}), "a ring, members: 3");
+  EXPECT_EQ(plan([](ReduceOptions&) {}), "a ring, nodes: 3");
   EXPECT_EQ(plan([](ReduceOptions& o) { o.everyone_reads = false; }), "a tree, slots: 3");
   EXPECT_EQ(plan([](ReduceOptions& o) { o.fixed_order = true; }), "a tree, slots: 3");
   EXPECT_EQ(plan([](ReduceOptions& o) { o.degree = 1; }), "a tree, slots: 3");
@@ -115,7 +115,7 @@ TEST_F(ReduceRing, ItWaitsForSourcesUntilAllAreThere) {
   EXPECT_THAT(Plan(), IsEmpty());
   Arrive(3);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 3");
+  EXPECT_EQ(Shape(), "a ring, nodes: 3");
 }
 
 TEST_F(ReduceRing, ItWaitsLongerAsLongAsTheyComeButNotForEver) {
@@ -135,7 +135,7 @@ TEST_F(ReduceRing, ItWaitsLongerAsLongAsTheyComeButNotForEver) {
   now_ = next_ - microseconds(1);
   for (int i = 6; i <= 8; ++i) Arrive(i);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 8");
+  EXPECT_EQ(Shape(), "a ring, nodes: 8");
 }
 
 // The first reduction of a cluster: 16 MiB are believed to take 13 ms, and may take a second.
@@ -149,7 +149,7 @@ TEST_F(ReduceRing, ItWaitsAsOnASlowLinkWhileItsRateIsAGuess) {
     now_ += milliseconds(8);
   }
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 8");
+  EXPECT_EQ(Shape(), "a ring, nodes: 8");
 }
 
 TEST_F(ReduceRing, WhoDiesInTheWaitIsNoMember) {

@@ -172,7 +172,7 @@ TEST_F(PlanningTwoTrees, VeryManyMakeThemAndFewMakeARing) {
   Start(300);
   Everyone(300);
   EXPECT_THAT(Plan(), SizeIs(2 + 600));
-  EXPECT_EQ(Shape(), "two trees, members: 300");
+  EXPECT_EQ(Shape(), "two trees, nodes: 300");
   ExpectSound(300);
 
   Forget();
@@ -180,7 +180,7 @@ TEST_F(PlanningTwoTrees, VeryManyMakeThemAndFewMakeARing) {
   Start(12);
   Everyone(12);
   Plan();
-  EXPECT_EQ(Shape(), "a ring, members: 12");
+  EXPECT_EQ(Shape(), "a ring, nodes: 12");
 }
 
 TEST_F(PlanningTwoTrees, OnlyWhereEverybodyReads) {
@@ -209,7 +209,7 @@ TEST_F(PlanningTwoTrees, ALostMemberEndsThePlan) {
   now_ += microseconds(100);
   Tell(77, 1077);
   Plan();
-  EXPECT_EQ(Shape(), "two trees, members: 300");
+  EXPECT_EQ(Shape(), "two trees, nodes: 300");
   ExpectSound(300);
 }
 

@@ -24,6 +24,26 @@ TEST_F(Broadcast, FigureFourStepByStep) {
   Expect("R3: located v1", "R3 <- S");
 }
 
+// R124
+TEST_F(Broadcast, OfEqualHoldersOneInMemoryComesFirst) {
+  Join("A").Join("B").Join("R1").Join("R2").Join("R3");
+  Put("A").Get("B").Done("B");
+  Say("A", CopyMoved{object_, VersionAt("A"), true});
+  Ignore();
+  Get("R1");
+  Expect("R1: located v1", "R1 <- B");
+  Get("R2");  // B is in use
+  Expect("R2: located v1", "R2 <- A");
+  Done("R1").Done("R2");
+  Say("A", CopyMoved{object_, VersionAt("A"), false});
+  Say("B", CopyMoved{object_, VersionAt("B"), true});
+  Say("R1", CopyMoved{object_, VersionAt("R1"), true});
+  Say("R2", CopyMoved{object_, VersionAt("R2"), true});
+  Ignore();
+  Get("R3");
+  Expect("R3: located v1", "R3 <- A");
+}
+
 TEST_F(Broadcast, FigureFourWhenTheMiddleDies) {
   Join("S").Join("R1").Join("R2").Join("R3");
   Put("S").Get("R1").Get("R2");

@@ -28,7 +28,7 @@ TEST(PlannerMemory, ASmallObjectWithOneHolderCostsHalfAKibibyte) {
     std::vector<Action> actions;
     for (std::size_t i = 0; i < kObjects; ++i) {
       const auto bytes = std::make_shared<const std::string>(16, 'x');
-      const ObjectId id = ObjectId::FromName(std::to_string(i));
+      const ObjectId id = ObjectId::Random();  // names are remembered elsewhere
       state.Apply({Time{}, NodeSaid{NodeId(1), Create{id, Layout::For(16), "", bytes}}});
     }
     while (state.Plan(Time{}, actions) <= Time{}) {

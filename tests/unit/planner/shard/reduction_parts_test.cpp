@@ -8,12 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "planner/books/agenda.h"
-#include "planner/books/deletion_marks.h"
 #include "planner/books/ended_reductions.h"
 #include "planner/books/inline_budget.h"
 #include "planner/books/object_book.h"
 #include "planner/books/outbox.h"
 #include "planner/books/recovery_window.h"
+#include "planner/books/tombstones.h"
 #include "planner/copies/node_table.h"
 #include "planner/reduce/reduce_tree.h"
 #include "planner/shard/reduction_orders.h"
@@ -83,11 +83,11 @@ class ReductionParts : public ::testing::Test {
   NodeTable nodes_;
   ObjectBook objects_;
   InlineBudget inlined_{0, 0};
-  DeletionMarks marks_;
+  Tombstones tombstones_;
   EndedReductions ended_;
   Agenda agenda_;
   Outbox outbox_;
-  Post post_{outbox_, nodes_, marks_, ended_, clock_};
+  Post post_{outbox_, nodes_, tombstones_, ended_, clock_};
   Versions versions_{agenda_, inlined_, ended_, nodes_, post_};
   KeepApart apart_;
   BlockedPairs pairs_;
@@ -99,7 +99,7 @@ class ReductionParts : public ::testing::Test {
                        objects_, owners_, owner_clock_, agenda_, post_};
   InlinePace pace_{0, Duration{0}};
   ShardFolds folds_{clock_, stamps_, nodes_, objects_, pace_, post_, versions_, ownership_};
-  ReductionRequests requests_{options_, clock_, window_,   nodes_,  objects_,   marks_, ended_,
+  ReductionRequests requests_{options_, clock_, window_,   nodes_,  objects_,   tombstones_, ended_,
                               agenda_,  post_,  versions_, orders_, ownership_, folds_};
   std::uint64_t attempts_ = 0;
 };

@@ -1,4 +1,4 @@
-// What a shard decides about registers: R90-R96, where sim/register_world has no room.
+// What a shard decides about registers: R90-R96, where sim/session_world has no room.
 #include <algorithm>
 #include <string>
 #include <variant>

@@ -123,7 +123,7 @@ class Roots : public ::testing::Test {
   const ObjectId id_ = ObjectId::FromName("target");
   const Layout layout_ = Layout::For(64 << 20, kStripes);
   Books books_;
-  Post post_{books_.outbox, books_.nodes, books_.marks, books_.ended, books_.clock};
+  Post post_{books_.outbox, books_.nodes, books_.tombstones, books_.ended, books_.clock};
   Versions versions_{books_.agenda, books_.inlined, books_.ended, books_.nodes, post_};
   Ownership ownership_{books_.options, books_.clock,   books_.window, books_.nodes,
                        books_.stamps,  books_.objects, books_.owners, books_.owner_clock,

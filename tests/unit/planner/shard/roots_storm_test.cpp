@@ -172,13 +172,13 @@ class RootsStorm : public Roots {
                           books_.apart,   books_.pairs, post_,         versions_};
   ShardFolds folds_{books_.clock,       books_.stamps, books_.nodes, books_.objects,
                     books_.inline_pace, post_,         versions_,    ownership_};
-  ReductionRequests requests_{books_.options, books_.clock, books_.window, books_.nodes,
-                              books_.objects, books_.marks, books_.ended,  books_.agenda,
-                              post_,          versions_,    orders_,       ownership_,
+  ReductionRequests requests_{books_.options, books_.clock,      books_.window, books_.nodes,
+                              books_.objects, books_.tombstones, books_.ended,  books_.agenda,
+                              post_,          versions_,         orders_,       ownership_,
                               folds_};
-  Recovery recovery_{books_.options, books_.clock, books_.stamps, books_.nodes,
-                     books_.objects, books_.marks, books_.sweeps, books_.registers,
-                     post_,          versions_,    requests_,     ownership_};
+  Recovery recovery_{books_.options, books_.clock,      books_.stamps, books_.nodes,
+                     books_.objects, books_.tombstones, books_.sweeps, books_.registers,
+                     post_,          versions_,         requests_,     ownership_};
   Visits visits_{books_.objects, books_.agenda, books_.outbox, versions_, requests_, ownership_};
 };
 

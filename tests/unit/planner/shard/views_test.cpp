@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/shard/directory_state.h"
+#include "protocol/object_name.h"
 
 namespace hoplite::planner {
 namespace {
@@ -67,6 +68,41 @@ TEST_F(PlannerViews, PagesShowEveryObjectOnceInOrder) {
   EXPECT_EQ(shown.size(), static_cast<std::size_t>(kObjects));
   EXPECT_TRUE(std::ranges::is_sorted(shown));
   EXPECT_EQ(std::set<ObjectId>(shown.begin(), shown.end()).size(), shown.size());
+}
+
+// A Put that waits for memory has created nothing: only its node knows of it.
+TEST_F(PlannerViews, WhatANodeWaitsForIsUnderWayAlsoWithoutARecord) {
+  const ObjectId put = ObjectId::FromName("waits for memory");
+  Put(3);
+  Join(2);
+  Say(2, ToldWaits{{{put, "no memory", "waits for memory"}}});
+  const ObjectPage page = state_.Objects({.under_way = true});
+  ASSERT_EQ(page.objects.size(), 1U);
+  EXPECT_EQ(page.objects[0].object, put);
+  EXPECT_EQ(NameIn(page.objects[0].metadata, put), "waits for memory");
+  ASSERT_EQ(page.objects[0].waiters.size(), 1U);
+  EXPECT_EQ(page.objects[0].waiters[0].node_name, "n2");
+  EXPECT_EQ(page.objects[0].waiters[0].why, "no memory");
+  EXPECT_EQ(NameIn(state_.Find(put)->metadata, put), "waits for memory");
+  EXPECT_EQ(state_.Objects(PageRequest{}).objects.size(), 3U) << "the others are what exists";
+  EXPECT_TRUE(state_.Objects({.after = ObjectId(), .under_way = true}).objects.empty())
+      << "with the first page only";
+  Say(2, ToldWaits{});
+  EXPECT_TRUE(state_.Objects({.under_way = true}).objects.empty());
+}
+
+TEST_F(PlannerViews, WaitsWithoutARecordLeaveRoomForOthers) {
+  Put(1);
+  Say(1, Locate{ObjectId::FromName("asked for")});
+  Plan();
+  ToldWaits waits;
+  for (std::size_t i = 0; i < kMostWaits; ++i) {
+    waits.waits.push_back({ObjectId::FromName("waits " + std::to_string(i)), "no memory"});
+  }
+  Say(1, waits);
+  const ObjectPage page = state_.Objects({.limit = 4, .under_way = true});
+  ASSERT_EQ(page.objects.size(), 4U);
+  EXPECT_EQ(page.objects.back().object, ObjectId::FromName("asked for"));
 }
 
 TEST_F(PlannerViews, NoRequestMakesAPageLarger) {
