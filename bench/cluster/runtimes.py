@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 
+from field import Field
 from hosts import Testbed
 from killed import Killed
 from learning import Learning
@@ -26,7 +27,7 @@ LARGE_STORE = 768 * MIB  # for policies of 64 MiB, of which several are read at 
 JOINING = 180.0  # seconds until actors run on all hosts
 WORKLOAD = 600.0  # seconds of all steps of one repetition
 LOCAL = "at the node of this host"
-PARTS = ("transfers", "workloads", "synchronous", "killed", "calls")
+PARTS = ("transfers", "workloads", "programs", "synchronous", "killed", "calls")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,8 +176,8 @@ class Runtimes:
         self.courses = []
 
     def run(self):
-        parts = {"transfers": self.transfers, "workloads": self.workloads, "synchronous": self.synchronous,
-                 "killed": self.killed, "calls": self.local_calls}
+        parts = {"transfers": self.transfers, "workloads": self.workloads, "programs": self.programs,
+                 "synchronous": self.synchronous, "killed": self.killed, "calls": self.local_calls}
         for part in PARTS:
             if part in self._only:
                 parts[part]()
@@ -253,6 +254,15 @@ class Runtimes:
         finally:
             self.rows += learning.rows
             self.courses += learning.courses
+
+    def programs(self):
+        """Whole programs, started with an option and without."""
+        plan = self._plan
+        field = Field(self._python, self._package, plan.workload_hosts, RATE, self._repetitions, plan.with_goals, self._failures)
+        try:
+            field.run()
+        finally:
+            self.rows += field.rows
 
     def synchronous(self):
         """sync_sgd of examples/workloads: a rank on each host."""

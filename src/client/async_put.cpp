@@ -39,12 +39,16 @@ void AsyncPut::GoOn(const client::PendingPtr& asked, void (AsyncPut::*then)()) {
 }
 
 void AsyncPut::OnCreated() {
+  const Result<void> begun = BeginCopy();
+  if (begun) return;
+  LetOwnerGo();
   const MutexLock lock(mutex_);
-  if (step_ == Step::kDone) return;
-  if (const Result<void> begun = BeginCopy(); !begun) End(std::unexpected(begun.error()));
+  if (step_ != Step::kDone) End(std::unexpected(begun.error()));
 }
 
 Result<void> AsyncPut::BeginCopy() {
+  const MutexLock lock(mutex_);
+  if (step_ == Step::kDone) return {};
   TRY(asked_->outcome());
   TRY_ASSIGN(draft_,
              DraftImpl::Of(connection_, made_by_, id_, contents_.size(), *asked_->outcome()));
@@ -59,16 +63,16 @@ void AsyncPut::Copy() {
     copying_ = true;
   }
   const Result<void> written = draft_->Write(contents_, &stop_);
-  const client::PendingPtr seal = OnCopied(written);
+  LetOwnerGo();
   copying_ = false;
   copying_.notify_all();
-  LetOwnerGo();
-  if (seal) GoOn(seal, &AsyncPut::OnSealed);
+  if (const auto seal = OnCopied(written)) GoOn(seal, &AsyncPut::OnSealed);
 }
 
 // Null: that was the end.
 client::PendingPtr AsyncPut::OnCopied(const Result<void>& written) {
   const MutexLock lock(mutex_);
+  if (step_ == Step::kDone) return nullptr;
   Result<client::PendingPtr> asked = BeginSeal(written);
   if (asked) {
     step_ = Step::kSeal;
@@ -98,7 +102,7 @@ void AsyncPut::End(Result<Answer> outcome) {
 }
 
 void AsyncPut::GiveUp(const Error& why) {
-  if (!EndUnlessCopying(why)) copying_.wait(true);
+  while (!EndUnlessCopying(why)) copying_.wait(true);
   LetOwnerGo();
 }
 

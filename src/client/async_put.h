@@ -3,7 +3,8 @@
 //
 // Decides: which step comes next. Is told: the node's answers, on the reader's thread; that it is
 // given up. Must never: read the caller's bytes once `done` is settled; copy on the reader's
-// thread; let the bytes' owner go, which runs the user's code, while it holds a lock. Thread-safe.
+// thread; let the bytes' owner go, which runs the user's code, while it holds a lock or once `done` is
+// settled. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -45,7 +46,7 @@ class AsyncPut : public std::enable_shared_from_this<AsyncPut> {
   void Copy();
   client::PendingPtr OnCopied(const Result<void>& written);
   void OnSealed();
-  Result<void> BeginCopy() HOPLITE_REQUIRES(mutex_);
+  Result<void> BeginCopy();
   Result<client::PendingPtr> BeginSeal(const Result<void>& written) HOPLITE_REQUIRES(mutex_);
   bool EndUnlessCopying(const Error& why);
   void LetOwnerGo();
@@ -66,7 +67,7 @@ class AsyncPut : public std::enable_shared_from_this<AsyncPut> {
   std::shared_ptr<const void> owner_ HOPLITE_GUARDED_BY(mutex_);
   // Changed under the mutex, and not while the bytes are being read; Copy uses it without.
   std::unique_ptr<ClientAccess::DraftImpl> draft_;
-  std::atomic<bool> copying_{false};  // the bytes are being read; set under the mutex
+  std::atomic<bool> copying_{false};  // the bytes are being read, or let go; set under the mutex
 };
 
 }  // namespace hoplite

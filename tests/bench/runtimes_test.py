@@ -116,6 +116,16 @@ class FakeProgram:
         return {"times": times}
 
 
+class FakeField:
+    """Whole programs that take a third of plain Ray's time."""
+
+    def __init__(self, *_):
+        self.rows = []
+
+    def run(self):
+        self.rows = [Row("a program", "s", series={"ray": [3.0], "hoplite": [1.0]}, reference="ray")]
+
+
 class FakeCalls:
     seconds_of = {"python": {"get": 11e-6, "aget": 50e-6, "put": 1.01}, "c++": {"get": 1e-6, "put": 1.0}}
 
@@ -138,7 +148,7 @@ def measure(repetitions=2, quick=False, broken=(), **options):
     measured = Runtimes(FakePeers(), "python", pathlib.Path("bin"), repetitions, failures, quick, **options)
     with mock.patch("runtimes.Testbed", lambda *_: contextlib.nullcontext()), \
          mock.patch("runtimes.Program", FakeProgram), mock.patch("runtimes.LocalCalls", FakeCalls), \
-         mock.patch("runtimes.Ranks", FakeRanks), mock.patch("synchronous.say"), \
+         mock.patch("runtimes.Ranks", FakeRanks), mock.patch("runtimes.Field", FakeField), mock.patch("synchronous.say"), \
          mock.patch.object(FakeProgram, "broken", broken), mock.patch.object(FakeRanks, "broken", broken), \
          mock.patch("runtimes.say"), mock.patch("rounds.say"), \
          mock.patch("killed.say"), mock.patch("learning.say"):

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -149,7 +150,10 @@ TEST_P(AsynchronousTest, TheDeleterRunsAlsoOfAPutThatFailsOrIsGivenUp) {
   ASSERT_TRUE(client_.Put("here", {.id = id_}));
   std::atomic<int> deleted{0};
   const auto owned = [&] {
-    return std::shared_ptr<const void>(nullptr, [&](const void*) { ++deleted; });
+    return std::shared_ptr<const void>(nullptr, [&](const void*) {
+      std::this_thread::sleep_for(20ms);  // a future that is ready too early is seen
+      ++deleted;
+    });
   };
   {
     const auto put = client_.PutAsync(owned(), std::span(bytes_), {.id = id_});
