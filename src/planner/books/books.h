@@ -44,7 +44,7 @@
 #include "planner/books/tombstones.h"
 #include "planner/copies/blocked_pairs.h"
 #include "planner/copies/node_table.h"
-#include "planner/serving/source_selector.h"
+#include "planner/serving/pass_rules.h"
 #include "planner/words/expiring.h"
 #include "planner/words/shard_clock.h"
 #include "planner/words/stamps.h"

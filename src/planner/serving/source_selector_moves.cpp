@@ -1,5 +1,5 @@
-// How a receiver that is being fed comes to another source: another takes its place, or it starves,
-// or somebody passes it.
+// How a receiver that is being fed comes to another source: it starves, somebody passes it, or it
+// matters who stands where.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -11,71 +11,14 @@
 namespace hoplite::planner {
 namespace {
 
-// How many receivers behind are tried for their source.
-constexpr int kTakeOverTries = 16;
 // So many of those that have least are looked at.
 constexpr int kFreshLooks = 64;
 
 }  // namespace
 
-bool SourceSelector::TakeOver(NodeId receiver, StripeMask need) {
-  if (!rules_.takes_over) return false;
-  const auto& feeding = table_.feeding(group_);
-  // Those that stand as it does can't be passed, however many they are.
-  ProgressKey own = table_.KeyOfProgress(group_, receiver, *table_.Find(receiver));
-  own.nearer = 0;
-  own.node = kNoNode;
-  auto behind = feeding.lower_bound(own);
-  for (int tries = 0; tries < kTakeOverTries && behind != feeding.begin(); ++tries) {
-    --behind;
-    if (TakeOverFrom(receiver, need, behind->node)) return true;
-  }
-  return false;
-}
-
-// Who was moved for a newcomer does not take the place back.
-bool SourceSelector::MayPass(std::size_t group, NodeId receiver, NodeId behind) const {
-  const Copy& copy = *table_.Find(receiver);
-  const Copy& other = *table_.Find(behind);
-  const StripeMask stripes = table_.stripes(group);
-  const bool ring =
-      turns_[group].in_a_line && rules_.fresh > Duration{0} && table_.group_count() == 1;
-  if (ring && table_.DistanceOf(group, behind) < table_.DistanceOf(group, receiver) &&
-      copy.progress(stripes) <= other.progress(stripes) + turns_[group].lead) {
-    return false;
-  }
-  return other.progress(stripes) < copy.progress(stripes) ||
-         table_.SlotOf(other) > table_.SlotOf(copy);
-}
-
-// Where holders serve one receiver each, the line of those who have less than half is that of the
-// ring; in a tree a place is not worth a move. Until the newcomer has what the one behind got before,
-// that one waits, while other objects use its links. The books are as old as its last report, so it
-// must have been granted lately, too.
-bool SourceSelector::TakeFreshPlace(NodeId receiver, StripeMask need) {
-  if (!turns_[group_].in_a_line || rules_.fresh == Duration{0}) return false;
-  NodeId nearest = kNoNode;
-  int looks = 0;
-  for (const ProgressKey& key : table_.feeding(group_)) {
-    if (key.progress > turns_[group_].lead || ++looks > kFreshLooks) break;
-    if (!IsFresh(group_, receiver, key.node)) continue;
-    const std::uint64_t distance = table_.DistanceOf(group_, key.node);
-    if (nearest == kNoNode || distance < table_.DistanceOf(group_, nearest)) nearest = key.node;
-  }
-  return nearest != kNoNode && TakeOverFrom(receiver, need, nearest, Ahead::kSoon);
-}
-
-bool SourceSelector::IsFresh(std::size_t group, NodeId receiver, NodeId behind) const {
-  const Copy& other = *table_.Find(behind);
-  return turns_[group].in_a_line && other.progress(table_.stripes(group)) <= turns_[group].lead &&
-         rules_.now - other.place(group).granted < rules_.fresh &&
-         other.slot == table_.Find(receiver)->slot &&
-         table_.DistanceOf(group, behind) >= table_.DistanceOf(group, receiver);
-}
-
 bool SourceSelector::PutInRingOrder() {
-  TurnTo(0);
-  if (rates_ || table_.group_count() > 1 || !turns_[group_].in_a_line) return false;
+  sources_.TurnTo(0);
+  if (rates_ || table_.group_count() > 1 || !sources_.turn().in_a_line) return false;
   const std::vector<NodeId> line = FreshLine();
   bool moves = false;
   std::map<NodeId, NodeId> last;  // of the line that begins at this holder
@@ -93,11 +36,12 @@ bool SourceSelector::PutInRingOrder() {
 
 std::vector<NodeId> SourceSelector::FreshLine() const {
   std::vector<NodeId> line;
-  for (const ProgressKey& key : table_.feeding(group_)) {
-    if (key.progress > turns_[group_].lead || line.size() == kFreshLooks) break;
+  for (const ProgressKey& key : table_.feeding(sources_.group())) {
+    if (key.progress > sources_.turn().lead || line.size() == kFreshLooks) break;
     if (rules_.now - place(key.node).granted < rules_.fresh) line.push_back(key.node);
   }
-  std::ranges::sort(line, {}, [&](NodeId node) { return table_.DistanceOf(group_, node); });
+  std::ranges::sort(line, {},
+                    [&](NodeId node) { return table_.DistanceOf(sources_.group(), node); });
   return line;
 }
 
@@ -106,7 +50,8 @@ NodeId SourceSelector::HeadOf(NodeId receiver, const std::vector<NodeId>& line) 
   for (std::size_t steps = 0; steps < line.size(); ++steps) {
     if (std::ranges::find(line, at) == line.end()) break;
     const Copy& copy = *table_.Find(at);
-    at = copy.feed(static_cast<std::size_t>(std::countr_zero(copy.fed() & stripes_))).source;
+    at = copy.feed(static_cast<std::size_t>(std::countr_zero(copy.fed() & sources_.stripes())))
+             .source;
   }
   return at;
 }
@@ -115,75 +60,36 @@ void SourceSelector::MoveBehind(NodeId receiver, NodeId source) {
   const OpenGrant& open = *FirstGrant(receiver);
   const Copy& copy = *table_.Find(receiver);
   if (open.leaf || open.stripes != copy.fed() || copy.superseded()) return;
-  if (table_.Find(source) == nullptr || !HasRoom(source, open.stripes, true)) return;
-  if (Eligible(receiver, source, open.stripes, Ahead::kSoon) != open.stripes) return;
+  if (table_.Find(source) == nullptr || !sources_.HasRoom(source, open.stripes, true)) return;
+  if (sources_.Eligible(receiver, source, open.stripes, Ahead::kSoon) != open.stripes) return;
   Move(receiver, {source, open.stripes}, MoveReason::kOrder);
-}
-
-bool SourceSelector::TakeOverFrom(NodeId receiver, StripeMask need, NodeId behind, Ahead ahead) {
-  const Feed& feed = table_.Find(behind)->feed(std::countr_zero(need));
-  if (!feed.grant) return false;
-  const OpenGrant taken = table_.grants().at(feed.grant);
-  const GrantId old = feed.grant;
-  if (taken.adopted || taken.leaf) return false;
-  if (!MayTakeOver(group_, receiver, need, behind, taken, ahead)) return false;
-  // In its other groups, too, where they stand like this; the rest it gets as before.
-  StripeMask moved = taken.stripes & stripes_;
-  StripeMask wanted = need;
-  table_.ForGroups(taken.stripes & ~stripes_, [&](std::size_t group, StripeMask part) {
-    const StripeMask wants = table_.Find(receiver)->parked() & table_.stripes(group);
-    if (wants == 0 || !MayTakeOver(group, receiver, wants, behind, taken, ahead)) return;
-    moved |= part;
-    wanted |= wants;
-  });
-  table_.Close(old);
-  table_.ForGroups(wanted, [&](std::size_t group, StripeMask wants) {
-    GrantIn(group, receiver, {taken.source, wants}, table_.Find(receiver)->superseded(wants));
-    // Else the one behind could be made to wait again and again.
-    const Time granted = place(group, behind).granted;
-    table_.Edit(receiver,
-                [&](Copy& copy) { copy.flows.Make().places.Make(group).granted = granted; });
-  });
-  Grant(behind, {receiver, moved}, old, MoveReason::kNewcomer);
-  const StripeMask rest = taken.stripes & ~moved;
-  if (rest != 0) Grant(behind, {taken.source, rest}, old, MoveReason::kNewcomer);
-  return true;
-}
-
-bool SourceSelector::MayTakeOver(std::size_t group, NodeId receiver, StripeMask need, NodeId behind,
-                                 const OpenGrant& taken, Ahead ahead) const {
-  const StripeMask part = taken.stripes & table_.stripes(group);
-  if ((need & ~part) != 0 || !HasRoom(receiver, part)) return false;
-  const bool passes =
-      ahead == Ahead::kSoon ? IsFresh(group, receiver, behind) : MayPass(group, receiver, behind);
-  return passes && Eligible(receiver, taken.source, need) == need &&
-         Eligible(behind, receiver, part, ahead) == part;
 }
 
 void SourceSelector::MoveStarved(NodeId receiver) {
   std::set<GrantId> seen;
   for (std::size_t group = 0; group < table_.group_count(); ++group) {
-    TurnTo(group);
+    sources_.TurnTo(group);
     const GrantId first = FirstGrantId(receiver);
     if (!first || !seen.insert(first).second) continue;
     // Also what a predecessor of this shard granted: its source may be cut off from all others (R68).
     const OpenGrant& open = table_.grants().at(first);
-    const std::uint32_t limit = open.leaf ? kAnyUnits : units();
-    Replace(receiver, FindFinal(receiver, open.stripes, limit), MoveReason::kStarved);
+    const std::uint32_t limit = open.leaf ? Sources::kAnyUnits : sources_.units();
+    Replace(receiver, sources_.Find(receiver, open.stripes, limit, Among::kFinal),
+            MoveReason::kStarved);
   }
 }
 
 bool SourceSelector::MoveTo(NodeId receiver, NodeId source) {
-  TurnToFirst(receiver);
+  sources_.TurnToFirst(receiver);
   const OpenGrant* open = FirstGrant(receiver);
   if (open == nullptr || table_.Find(source) == nullptr) return false;
-  if (!HasRoom(source, open->stripes & stripes_, true)) return false;
-  if (MayServe(receiver, source, open->stripes, true) != open->stripes) return false;
+  if (!sources_.HasRoom(source, open->stripes & sources_.stripes(), true)) return false;
+  if (sources_.MayServe(receiver, source, open->stripes, true) != open->stripes) return false;
   return Replace(receiver, Choice{source, open->stripes}, MoveReason::kTrial);
 }
 
 bool SourceSelector::MoveIntoLine(NodeId receiver, NodeId first) {
-  TurnToFirst(receiver);
+  sources_.TurnToFirst(receiver);
   const GrantId first_grant = FirstGrantId(receiver);
   if (!first_grant) return false;
   const StripeMask need = table_.grants().at(first_grant).stripes;
@@ -203,21 +109,21 @@ bool SourceSelector::MoveIntoLine(NodeId receiver, NodeId first) {
 
 bool SourceSelector::MayStandBetween(NodeId source, NodeId receiver, NodeId behind,
                                      StripeMask need) const {
-  if (Eligible(receiver, source, need) != need) return false;
-  if (behind == kNoNode) return HasRoom(source, need);
+  if (sources_.Eligible(receiver, source, need) != need) return false;
+  if (behind == kNoNode) return sources_.HasRoom(source, need);
   const GrantId grant = FirstGrantId(behind);
   if (!grant) return false;
   const OpenGrant& next = table_.grants().at(grant);
-  return next.source == source && next.stripes == need && HasRoom(receiver, need) &&
-         Eligible(behind, receiver, need) == need;
+  return next.source == source && next.stripes == need && sources_.HasRoom(receiver, need) &&
+         sources_.Eligible(behind, receiver, need) == need;
 }
 
 bool SourceSelector::MoveBehindOthers(NodeId receiver) {
-  TurnToFirst(receiver);
+  sources_.TurnToFirst(receiver);
   const GrantId grant = FirstGrantId(receiver);
   if (!grant) return false;
   const StripeMask need = table_.grants().at(grant).stripes;
-  return Replace(receiver, FindFree(receiver, need, units()), MoveReason::kSlow);
+  return Replace(receiver, sources_.Find(receiver, need, sources_.units()), MoveReason::kSlow);
 }
 
 void SourceSelector::LeaveHome(NodeId slow) {
@@ -232,9 +138,9 @@ bool SourceSelector::GrantElsewhere(GrantId grant) {
   std::vector<Choice> choices;
   StripeMask found = 0;
   table_.ForGroups(open.stripes, [&](std::size_t group, StripeMask part) {
-    TurnTo(group);
-    std::optional<Choice> choice = FindFree(open.receiver, part, units());
-    if (!choice) choice = FindFree(open.receiver, part, one_more_receiver());
+    sources_.TurnTo(group);
+    std::optional<Choice> choice = sources_.Find(open.receiver, part, sources_.units());
+    if (!choice) choice = sources_.Find(open.receiver, part, sources_.one_more_receiver());
     if (!choice || choice->stripes != part) return;
     found |= part;
     choices.push_back(*choice);
@@ -243,13 +149,6 @@ bool SourceSelector::GrantElsewhere(GrantId grant) {
   table_.Close(grant);
   for (const Choice& choice : choices) Grant(open.receiver, choice, grant, MoveReason::kSlow);
   return true;
-}
-
-void SourceSelector::TurnToFirst(NodeId receiver) {
-  const StripeMask fed = table_.Find(receiver)->fed();
-  const std::size_t group =
-      fed == 0 ? group_ : table_.GroupOf(static_cast<std::uint32_t>(std::countr_zero(fed)));
-  if (group != group_) TurnTo(group);
 }
 
 const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
@@ -261,7 +160,7 @@ const OpenGrant* SourceSelector::FirstGrant(NodeId receiver) const {
 
 GrantId SourceSelector::FirstGrantId(NodeId receiver) const {
   const Copy& copy = *table_.Find(receiver);
-  const StripeMask fed = copy.fed() & stripes_;
+  const StripeMask fed = copy.fed() & sources_.stripes();
   return fed == 0 ? GrantId{} : copy.feed(static_cast<std::size_t>(std::countr_zero(fed))).grant;
 }
 

@@ -13,7 +13,8 @@ namespace hoplite::planner {
 
 // Site by site, from that of a holder on: a line enters each site once.
 std::vector<NodeId> SourceSelector::FasterFirst() const {
-  std::vector<ParkedKey> keys(table_.parked(group_).begin(), table_.parked(group_).end());
+  std::vector<ParkedKey> keys(table_.parked(sources_.group()).begin(),
+                              table_.parked(sources_.group()).end());
   std::map<std::uint32_t, double> first;  // of each site, the turn of its fastest
   for (const ParkedKey& key : keys) {
     double& turn = first.try_emplace(rates_->SiteOf(key.node), 0.0).first->second;
@@ -31,10 +32,11 @@ std::vector<NodeId> SourceSelector::FasterFirst() const {
 
 SourceSelector::Served SourceSelector::ServeByRate(NodeId receiver) {
   const Copy& copy = *table_.Find(receiver);
-  const StripeMask need = copy.parked() & stripes_;
+  const StripeMask need = copy.parked() & sources_.stripes();
   const GrantId replaces = copy.superseded(need);
   std::optional<Choice> choice = FindWidest(receiver, need);
-  if (!choice && !IsFedWithin(receiver)) choice = FindFree(receiver, need, one_more_receiver());
+  if (!choice && !IsFedWithin(receiver))
+    choice = sources_.Find(receiver, need, sources_.one_more_receiver());
   if (!choice) return Served::kUnsuitable;
   Grant(receiver, *choice, replaces);
   rates_->Serve(choice->source, receiver);
@@ -43,15 +45,15 @@ SourceSelector::Served SourceSelector::ServeByRate(NodeId receiver) {
 
 std::optional<SourceSelector::Choice> SourceSelector::FindWidest(NodeId receiver, StripeMask need,
                                                                  bool shown) const {
-  auto offers = rates_->OffersTo(receiver, table_.sources(group_), IsFedWithin(receiver));
-  looks_ += static_cast<std::int64_t>(offers.size());
+  auto offers = rates_->OffersTo(receiver, table_.sources(sources_.group()), IsFedWithin(receiver));
+  sources_.NoteLooks(offers.size());
   // The best come first, since to find out who may serve takes longer.
   std::ranges::make_heap(offers, std::greater());
   Dependents dependents(table_, receiver, need);
   for (; !offers.empty(); offers.pop_back()) {
     std::ranges::pop_heap(offers, std::greater());
     const NodeId source = offers.back().second;
-    if (dependents.Include(source) || !HasRoom(source, need)) continue;
+    if (dependents.Include(source) || !sources_.HasRoom(source, need)) continue;
     if (shown && !rates_->HasShown(source)) continue;
     if (MayFeed(receiver, source, need)) return Choice{source, need};
   }
@@ -65,7 +67,7 @@ bool SourceSelector::IsFedWithin(NodeId receiver) const {
 }
 
 bool SourceSelector::MayFeed(NodeId receiver, NodeId source, StripeMask need) const {
-  if (MayServe(receiver, source, need) == need) return true;
+  if (sources_.MayServe(receiver, source, need) == need) return true;
   // Whoever waited in vain does not wait again soon.
   if (rules_.now < place(receiver).waits_from) return false;
   const StripeMarks& has = table_.Find(receiver)->marks;
@@ -75,17 +77,17 @@ bool SourceSelector::MayFeed(NodeId receiver, NodeId source, StripeMask need) co
     lead += has[stripe] - std::min(has[stripe], from[stripe]);
   }
   return rates_->CatchesUp(source, lead * table_.layout().block_bytes, receiver) &&
-         Eligible(receiver, source, need, Ahead::kSoon) == need;
+         sources_.Eligible(receiver, source, need, Ahead::kSoon) == need;
 }
 
 void SourceSelector::Improve() {
-  TurnTo(0);
+  sources_.TurnTo(0);
   // What was granted since they were computed feeds others, too.
   if (!decisions_.empty()) {
     rates_.emplace(table_, rules_.unequal->nodes, rules_.unequal->samples, rules_.now);
   }
   std::vector<NodeId> fed;
-  for (const ProgressKey& key : table_.feeding(group_)) fed.push_back(key.node);
+  for (const ProgressKey& key : table_.feeding(sources_.group())) fed.push_back(key.node);
   std::ranges::sort(fed, {}, [&](NodeId node) {
     return std::tuple(rates_->HopsOf(node), rates_->Turn(node), node);
   });
@@ -122,7 +124,7 @@ void SourceSelector::ImproveOne(NodeId receiver) {
 bool SourceSelector::GiveWay(NodeId receiver, const OpenGrant& open) {
   const StripeMask need = open.stripes;
   for (const NodeId behind : rates_->GivesWayTo(receiver)) {
-    if (!HasRoom(behind, need) || !MayFeed(receiver, behind, need)) continue;
+    if (!sources_.HasRoom(behind, need) || !MayFeed(receiver, behind, need)) continue;
     if (!Move(receiver, {behind, need}, MoveReason::kSlow)) continue;
     rates_->Serve(behind, receiver);
     rules_.unequal->samples.trials.Stay(receiver, rules_.now + Trials::kShort);
@@ -143,7 +145,7 @@ void SourceSelector::EndTrial(NodeId receiver, const OpenGrant& open) {
 }
 
 bool SourceSelector::GoBack(NodeId receiver, NodeId former, StripeMask need) {
-  if (table_.Find(former) == nullptr || !HasRoom(former, need)) return false;
+  if (table_.Find(former) == nullptr || !sources_.HasRoom(former, need)) return false;
   Dependents dependents(table_, receiver, need);
   if (dependents.Include(former) || !MayFeed(receiver, former, need)) return false;
   if (!Move(receiver, {former, need}, MoveReason::kFaster)) return false;

@@ -19,7 +19,7 @@
 #include "planner/books/object_book.h"
 #include "planner/copies/blocked_pairs.h"
 #include "planner/copies/node_table.h"
-#include "planner/serving/source_selector.h"
+#include "planner/serving/pass_rules.h"
 #include "planner/shard/directory_state.h"
 #include "planner/shard/post.h"
 #include "planner/shard/versions.h"
