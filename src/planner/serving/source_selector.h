@@ -97,7 +97,8 @@ class SourceSelector {
   // It was moved by what was measured, and two windows have passed.
   void EndTrial(NodeId receiver, const OpenGrant& open);
   bool GoBack(NodeId receiver, NodeId former, StripeMask need);
-  // The same as Replace; the receiver may pull from its old source, too, until it has heard.
+  // The same as Replace; until the receiver has heard of it, it counts as depending on both sources. A
+  // trial, and who starves, do without: they may be moved again before.
   bool Move(NodeId receiver, const Choice& better, MoveReason why);
   // Those whom a newcomer could displace, in ring order.
   std::vector<NodeId> FreshLine() const;
