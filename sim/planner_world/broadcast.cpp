@@ -46,7 +46,7 @@ class BroadcastHistory {
     WriteCalls();
     world_.WriteCuts(start_, horizon_);
     if (options_.cuts > 0 || !options_.cut_pairs.empty()) {
-      world_.At(start_ + horizon_ + kPatience, [this] { world_.GiveUpGets(); });
+      world_.At(start_ + horizon_ + World::kPatience, [this] { world_.GiveUpGets(); });
     }
   }
 
@@ -66,9 +66,6 @@ class BroadcastHistory {
   }
 
  private:
-  // Of a Get where two can't connect.
-  static constexpr Duration kPatience = std::chrono::seconds(60);
-
   Time Moment() { return start_ + world_.random().Within(horizon_); }
   NodeIndex Receiver() {
     return static_cast<NodeIndex>(1 + world_.random().Below(options_.nodes - 1));

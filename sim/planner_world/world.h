@@ -118,7 +118,9 @@ class World {
   void Heal(NodeIndex receiver, NodeIndex source);
   // As the options say, at moments of this time that are drawn now.
   void WriteCuts(Time start, Duration horizon);
-  // Whoever waits now gives up, and must have had a reason for that.
+  // Of a Get where two can't connect.
+  static constexpr Duration kPatience = std::chrono::seconds(60);
+  // Whoever waits now, and gets nothing, gives up, and must have had a reason for that.
   void GiveUpGets();
   // The node's links, from now on.
   void SetRate(NodeIndex index, double bytes_per_second) {

@@ -102,15 +102,21 @@ bool World::MayGet(NodeIndex receiver) const {
 }
 
 void World::GiveUpGets() {
+  bool goes_on = false;
   for (NodeIndex index = 0; index < members_.size(); ++index) {
     const VirtualNode& node = members_[index].node;
     if (!members_[index].alive || !node.waiting()) continue;
+    if (!node.streams().empty()) {  // its link is slow
+      goes_on = true;
+      continue;
+    }
     if (!node.helping() && MayGet(index)) {
       Fail(fmt::format("P9: n{} waited in vain although there is a way to the object", index));
     }
     CallOf(index, &VirtualNode::StopHelping);
     Cancel(index);
   }
+  if (goes_on) After(kPatience, [this] { GiveUpGets(); });
 }
 
 // Of a reduction that was given up although its sources are there. Who has no way round two that

@@ -218,6 +218,20 @@ TEST(Histories, OfPairsThatCannotConnectKeepEveryProperty) {
   EXPECT_GT(completed, seeds.count);
 }
 
+// Whoever still gets bytes when others give up does not wait in vain.
+TEST(Histories, ASlowLinkIsNotTakenForACutOne) {
+  Options options{.nodes = 8, .size_bytes = 64_MiB};
+  options.bytes_per_second = 6'250'000;
+  options.slow_nodes = 1;
+  options.cuts = 3;
+  options.kills = 1;
+  options.seed = 539650;
+  options.apart = std::chrono::milliseconds(50);
+  const Result<Report> report = RunBroadcast(options);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->violation, "") << report->replay;
+}
+
 // Planted faults must be found by random histories, too, and the message must replay it.
 void ExpectFound(PlantedFault fault, const std::string& broken,
                  const std::function<void(Options&)>& provoke) {
