@@ -53,11 +53,12 @@ SIM_ROOMS = {
     "planner_world": {"protocol", "planner", "sim/kit"},
     "small_world": {"protocol", "planner", "sim/kit", "sim/planner_world"},
     "session_world": {"protocol", "planner", "sim/kit"},
+    "spill_world": set(),
     "node_world": {"protocol", "planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
                    "sim/seams"},
     "commands": {"cli", "sim/planner_world", "sim/node_world"},
 }
-PURE_ROOMS = ("kit", "planner_world", "small_world", "session_world")
+PURE_ROOMS = ("kit", "planner_world", "small_world", "session_world", "spill_world")
 
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.
