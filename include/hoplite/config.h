@@ -109,6 +109,8 @@ struct HOPLITE_EXPORT NodeConfig {
   std::string spill_folder = {};
   // How large that file may become. Required with a folder; each node's own.
   std::uint64_t spill_limit_bytes = 0;
+  // How many nodes have such files on that disk: it must be as large as all of them may become.
+  std::uint32_t spill_nodes = 1;
   // How it recognizes the other members.
   SecurityConfig security = {};
 

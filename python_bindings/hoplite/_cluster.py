@@ -29,7 +29,8 @@ class LocalCluster:
     however it ends (a signal, ``kill -9``), and with nothing else: not by Ctrl-C on the terminal,
     nor with a forked child of it. What does not start raises the program's own error
     (InvalidArgumentError: no such `memory`). With `spill`, a folder on a disk, put objects lie
-    there when memory is wanted, up to `spill_limit` for each node ("10GiB").
+    there when memory is wanted, up to `spill_limit` for each node ("10GiB"); a disk that is
+    smaller than these together is refused.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class LocalCluster:
         if nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes}; at least one is needed")
         self._memory = str(memory)
-        self._disk = _spill.options(spill, spill_limit)
+        self._disk = _spill.options(spill, spill_limit, nodes)
         self._folder = Folder()
         self._nodes: list[Process | None] = [None] * nodes
         self._directories: list[Process] = []  # one, once it is started

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 
 
-def options(spill: str | os.PathLike[str] | None, spill_limit: int | str) -> tuple[str, ...]:
-    """Of a node: a folder on its disk (None: it has none), and how much of that it may take."""
+def options(
+    spill: str | os.PathLike[str] | None, spill_limit: int | str, nodes: int = 1
+) -> tuple[str, ...]:
+    """Of a node: a folder on its disk (None: it has none), and how much of that it may take, as
+    each of so many nodes."""
     if spill is None:
         return ()
-    return (f"--spill={os.fspath(spill)}", f"--spill-limit={spill_limit}")
+    return (f"--spill={os.fspath(spill)}", f"--spill-limit={spill_limit}", f"--spill-nodes={nodes}")

@@ -100,6 +100,15 @@ def test_a_node_that_can_not_have_so_much_memory() -> None:
         LocalCluster(nodes=1, memory=1 << 50)
 
 
+def test_nodes_on_one_disk_have_no_more_than_it_has(tmp_path: Path) -> None:
+    disk = os.statvfs(tmp_path)
+    limit = disk.f_blocks * disk.f_frsize * 2 // 3
+    with LocalCluster(nodes=1, memory="16MiB", spill=tmp_path, spill_limit=limit):
+        pass
+    with pytest.raises(hoplite.InvalidArgumentError, match="the limit of its nodes, "):
+        LocalCluster(nodes=2, memory="16MiB", spill=tmp_path, spill_limit=limit)
+
+
 def test_nothing_is_said_where_nothing_is_wrong() -> None:
     """Not at the end either, when clients are still there."""
     done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, check=True)

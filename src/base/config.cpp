@@ -68,7 +68,8 @@ Result<void> CheckOwnPlace(const std::string& listen, const std::vector<std::str
 }
 
 // A disk has no size of its own that would do: others use it, too.
-Result<void> CheckSpill(const std::string& folder, std::uint64_t limit_bytes) {
+Result<void> CheckSpill(const std::string& folder, std::uint64_t limit_bytes, std::uint32_t nodes) {
+  if (nodes < 1) return std::unexpected(Bad("spill_nodes: this node is one of them"));
   if (folder.empty() && limit_bytes > 0) {
     return std::unexpected(Bad("spill_limit_bytes: there is no spill_folder to limit"));
   }
@@ -129,7 +130,7 @@ Result<void> NodeConfig::Validate() const {
     return std::unexpected(Bad("requests_per_client and pins_per_client must be above zero"));
   }
   if (max_owned == 0) return std::unexpected(Bad("max_owned: must be above zero"));
-  return CheckSpill(spill_folder, spill_limit_bytes);
+  return CheckSpill(spill_folder, spill_limit_bytes, spill_nodes);
 }
 
 Result<void> DirectoryConfig::Validate() const {

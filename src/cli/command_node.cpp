@@ -177,6 +177,9 @@ void AddNode(CLI::App& app, Action& chosen) {
       ->type_name("DIR");
   AddSize(*command, "--spill-limit", config.spill_limit_bytes,
           "how much of that disk this node may use, as 100GiB");
+  command->add_option("--spill-nodes", config.spill_nodes, "how many nodes may use so much of it")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--name", config.name, "unique in the cluster")->type_name("NAME");
   AddRate(*command, "--rate", config.rate_bytes_per_second,
           "limit of its transfers in each direction, as 100mbit");

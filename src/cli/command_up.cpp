@@ -90,7 +90,9 @@ void Watch(ProcessCluster& cluster, const StopSignal& stop) {
 Result<void> RunUp(const UpArguments& options) {
   TRY(RequireDescriptors(ProcessCluster::DescriptorsFor(options.nodes), "a cluster"));
   const StopSignal stop;
-  TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(options.cluster, stop));
+  ProcessClusterOptions members = options.cluster;
+  members.spill_nodes = options.nodes;
+  TRY_ASSIGN(ProcessCluster cluster, ProcessCluster::Start(members, stop));
   std::vector<std::string> names;
   for (std::uint32_t i = 1; i <= options.nodes; ++i) names.push_back(fmt::format("n{}", i));
   TRY(cluster.AddNodes(names));
@@ -114,7 +116,7 @@ void AddUp(CLI::App& app, Action& chosen) {
                    "folder on a disk where put objects lie when memory is wanted")
       ->type_name("DIR");
   AddSize(*command, "--spill-limit", options->cluster.spill_limit_bytes,
-          "how much of that disk each node may use");
+          "how much of that disk each node may use; all of them together no more than it has");
   AddAddress(*command, "--admin", options->cluster.admin,
              "where programs ask the directory by gRPC, in plain text; port 0 picks one");
   AddWeb(*command, options->cluster.web);

@@ -89,6 +89,7 @@ Result<ChildProcess> ProcessCluster::StartNode(const std::string& name, const st
   if (options_.spill_limit_bytes > 0) {
     arguments.insert(arguments.end(),
                      {"--spill-limit", std::to_string(options_.spill_limit_bytes)});
+    arguments.insert(arguments.end(), {"--spill-nodes", std::to_string(options_.spill_nodes)});
   }
   return StartMember(std::move(arguments), index, options_);
 }

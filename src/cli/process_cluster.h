@@ -22,6 +22,7 @@ struct ProcessClusterOptions {
   std::uint64_t rate_bytes_per_second = 0;  // of each node, each direction; 0: no limit
   std::string spill_folder = {};            // where nodes write what they put; empty: nowhere
   std::uint64_t spill_limit_bytes = 0;      // of each node
+  std::uint32_t spill_nodes = 1;            // so many on that disk
   std::string cluster = {};                 // its name
   std::string secret_file = {};             // of all members; empty: they have none
   std::string certs = {};                   // the folder that `hoplite certs` made, instead

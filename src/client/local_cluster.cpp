@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -18,11 +20,15 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(const LocalClusterOpti
   auto state = std::make_unique<State>();
   // Nobody was there before, so the shard has nothing to learn from.
   TRY_ASSIGN(state->directory, Directory::Start({.recovery_window = std::chrono::milliseconds(0)}));
+  const auto nodes = static_cast<std::uint32_t>(std::max<std::size_t>(options.nodes, 1));
   for (std::size_t i = 0; i < options.nodes; ++i) {
     TRY_ASSIGN(auto node, Node::Start({.directory = {state->directory->address()},
                                        .memory_bytes = options.memory_bytes,
                                        .name = "n" + std::to_string(i),
-                                       .rate_bytes_per_second = options.rate_bytes_per_second}));
+                                       .rate_bytes_per_second = options.rate_bytes_per_second,
+                                       .spill_folder = options.spill_folder,
+                                       .spill_limit_bytes = options.spill_limit_bytes,
+                                       .spill_nodes = nodes}));
     state->nodes.push_back(std::move(node));
   }
   return std::unique_ptr<LocalCluster>(new LocalCluster(std::move(state)));

@@ -1,7 +1,9 @@
 #include "node/node.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <fcntl.h>
@@ -36,6 +38,14 @@ std::size_t DescriptorsFor(const NodeConfig& config) {
 // Its loops, and a few that come and go; of a disk four.
 std::size_t ThreadsFor(const NodeConfig& config) {
   return 4 + config.data_threads + (config.spill_folder.empty() ? 0 : 4);
+}
+
+// Of its disk, together with the other nodes there.
+std::uint64_t PromisedBytes(const NodeConfig& config) {
+  std::uint64_t all = 0;
+  const bool beyond =
+      __builtin_mul_overflow(config.spill_limit_bytes, std::uint64_t{config.spill_nodes}, &all);
+  return beyond ? std::numeric_limits<std::uint64_t>::max() : all;
 }
 
 // Others would look for this node on their own hosts.
@@ -87,7 +97,7 @@ Result<std::unique_ptr<Node>> Node::Start(const NodeConfig& config, Environment 
              environment.segment(config.memory_bytes));
   std::shared_ptr<store::Disk> disk;
   if (!config.spill_folder.empty()) {
-    TRY_ASSIGN(disk, environment.disk(config.spill_folder, config.spill_limit_bytes));
+    TRY_ASSIGN(disk, environment.disk(config.spill_folder, PromisedBytes(config)));
   }
   TRY_ASSIGN(
       std::unique_ptr<Node> node, OrExhausted("a node's parts", [&] {

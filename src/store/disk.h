@@ -46,9 +46,11 @@ class Disk {
 
 // An anonymous file in `folder`, which ends with the process, with two threads that write and two that
 // read. Bytes go past the page cache where the file system can do that.
-//   invalid_argument    the folder can't hold such a file, or not of this size: says why
+// promised_bytes: how large it may become, and those of other nodes on the same disk.
+//   invalid_argument    the folder can't hold such a file, or the disk is not so large: says why
 //   resource_exhausted  no descriptor or thread can be made, or the file system is full
 //   unavailable         the disk fails
-Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder, std::uint64_t limit_bytes);
+Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder,
+                                       std::uint64_t promised_bytes);
 
 }  // namespace hoplite::store

@@ -212,14 +212,14 @@ int OpenUnnamed(const std::string& folder) {
   return named;
 }
 
-Result<void> RequireRoom(const std::string& folder, int fd, std::uint64_t limit_bytes) {
+Result<void> RequireRoom(const std::string& folder, int fd, std::uint64_t promised_bytes) {
   struct statvfs disk{};
   if (::fstatvfs(fd, &disk) != 0) return {};
   const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
-  if (size == 0 || limit_bytes <= size) return {};
+  if (size == 0 || promised_bytes <= size) return {};
   return std::unexpected(
-      Unusable(folder, fmt::format("the limit of {} is above its disk of {}",
-                                   FormatExactSize(limit_bytes), FormatExactSize(size))));
+      Unusable(folder, fmt::format("the limit of its nodes, {}, is above its disk of {}",
+                                   FormatExactSize(promised_bytes), FormatExactSize(size))));
 }
 
 // What the file system says it can do may still fail.
@@ -234,13 +234,14 @@ bool WritesDirectly(int fd) {
 
 }  // namespace
 
-Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder, std::uint64_t limit_bytes) {
+Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder,
+                                       std::uint64_t promised_bytes) {
   const int fd = OpenUnnamed(folder);
   if (fd < 0) {
     const int number = errno;
     return std::unexpected(Unusable(folder, std::strerror(number), CodeOfOpen(number)));
   }
-  const Result<void> room = RequireRoom(folder, fd, limit_bytes);
+  const Result<void> room = RequireRoom(folder, fd, promised_bytes);
   const bool direct = room && WritesDirectly(fd);
   const auto file = std::make_shared<File>(fd, direct);
   TRY(room);

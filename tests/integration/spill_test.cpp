@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <unistd.h>
+
+#include <hoplite/local_cluster.h>
 
 #include "base/mutex.h"
 #include "testing/bytes.h"
@@ -142,6 +145,25 @@ TEST_F(SpillTest, ThreeFullStoresInACircleEnd) {
       }
     });
   }
+}
+
+TEST_F(SpillTest, ALocalClusterHasADiskForAllOfItsNodesTogether) {
+  LocalClusterOptions options{.nodes = 1,
+                              .memory_bytes = 16_MiB,
+                              .spill_folder = folder_.path(),
+                              .spill_limit_bytes = 256_MiB};
+  {
+    const auto cluster = LocalCluster::Start(options).value();
+    const auto ids = PutMany(cluster->client(0), 6, 4_MiB, 1);
+    ExpectAll(cluster->client(0), ids, 4_MiB, 1);
+  }
+  options.spill_limit_bytes = std::filesystem::space(folder_.path()).capacity / 3 * 2;
+  EXPECT_TRUE(LocalCluster::Start(options));
+  options.nodes = 2;
+  const auto beyond = LocalCluster::Start(options);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(beyond.error().message, HasSubstr("the limit of its nodes, "));
 }
 
 TEST_F(SpillTest, AFullDiskIsSaidWithBothRooms) {

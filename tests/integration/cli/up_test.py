@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import unittest
 import urllib.request
 
@@ -73,6 +74,15 @@ class Up(CommandTest):
         for option, in_use in (("web", up.ready["web"]), ("metrics", nodes[0]["metrics"])):
             said = self.refuse("unavailable", *words[:5], f"--{option}", in_use)
             self.assertRegex(said, rf"the directory did not become ready: unavailable: --{option}: .*{in_use}.*in use")
+
+    def test_up_holds_the_limits_of_its_nodes_together_against_their_disk(self):
+        with tempfile.TemporaryDirectory() as folder:
+            disk = os.statvfs(folder)
+            limit = str(disk.f_blocks * disk.f_frsize * 2 // 3)
+            words = ("up", "--memory", "16MiB", "--spill", folder, "--spill-limit", limit, "--nodes")
+            said = self.refuse("unavailable", *words, "2")
+            self.assertIn(f"objects can't be written to {folder}: the limit of its nodes, ", said)
+            Daemon(*words, "1").end()
 
     def test_up_gives_its_nodes_the_ports_behind_the_directory_s(self):
         first = ports_in_a_row(3)
