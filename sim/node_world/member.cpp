@@ -54,7 +54,7 @@ Member::Member(const Surroundings& around, std::uint32_t index, net::HostId host
   };
   if (around.options.disk_bytes > 0) {
     config.spill_limit_bytes = around.options.disk_bytes;
-    settings.spill_from = 1;
+    if (around.options.seed % 2 == 0) settings.gather_below = 0;
     disk_ = std::make_shared<SimDisk>(time_, around.options.disk, around.options.seed ^ number);
   }
   assembly_ = std::make_unique<node::Assembly>(config, std::move(settings), world,

@@ -48,14 +48,20 @@ void SimDisk::Close() {
   std::exchange(requests_, {}).clear();
 }
 
-void SimDisk::Write(std::uint64_t at, std::span<const std::byte> bytes, Done done) {
-  After(bytes.size(), [this, at, bytes, done = std::move(done)] {
-    if (options_.room_bytes > 0 && at + bytes.size() > options_.room_bytes) {
+void SimDisk::Write(std::uint64_t at, Pieces pieces, Done done) {
+  std::uint64_t size = 0;
+  for (const auto& piece : pieces) size += WholePages(piece.size());
+  After(size, [this, at, size, pieces = std::move(pieces), done = std::move(done)] {
+    if (options_.room_bytes > 0 && at + size > options_.room_bytes) {
       return done(std::unexpected(Failed(ErrorCode::kResourceExhausted, "write: it is full")));
     }
     if (Fails()) return done(std::unexpected(Failed(ErrorCode::kUnavailable, "write: it failed")));
-    if (bytes_.size() < at + bytes.size()) bytes_.resize(at + bytes.size());
-    std::ranges::copy(bytes, bytes_.begin() + static_cast<std::ptrdiff_t>(at));
+    if (bytes_.size() < at + size) bytes_.resize(at + size);
+    auto to = bytes_.begin() + static_cast<std::ptrdiff_t>(at);
+    for (const auto& piece : pieces) {
+      std::ranges::copy(piece, to);
+      to += static_cast<std::ptrdiff_t>(WholePages(piece.size()));
+    }
     moved_at_ = time_.Now();
     ++writes_;
     done({});

@@ -31,7 +31,7 @@ class SimDisk final : public store::Disk, public std::enable_shared_from_this<Si
   SimDisk(VirtualTime& time, const DiskOptions& options, std::uint64_t seed);
 
   const std::string& folder() const override { return folder_; }
-  void Write(std::uint64_t at, std::span<const std::byte> bytes, Done done) override;
+  void Write(std::uint64_t at, Pieces pieces, Done done) override;
   void Read(std::uint64_t at, std::span<std::byte> into, Done done) override;
   void Discard(store::Extent range, Done done) override;
   Time moved_at() const override { return moved_at_; }

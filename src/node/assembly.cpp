@@ -64,10 +64,10 @@ Assembly::Assembly(const NodeConfig& config_in, Settings settings_in,
 std::unique_ptr<Spiller> Assembly::MakeSpiller(std::shared_ptr<store::Disk> disk) {
   if (!disk) return nullptr;
   auto made = std::make_unique<Spiller>(
-      store, *directory, runtime.main(), std::move(disk),
+      store, *directory, runtime.main(), std::move(disk), decisions->Spill(),
       Spiller::Settings{.node = settings.name,
                         .limit_bytes = config.spill_limit_bytes,
-                        .from_bytes = settings.spill_from},
+                        .gather_below = settings.gather_below},
       Spiller::Hooks{.on_room = [this] { memory.OnSpace(); },
                      .on_lost = [this](const store::CopyPtr& copy) { OnCopyLost(copy); }});
   memory.SpillWith(*made);

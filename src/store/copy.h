@@ -106,6 +106,7 @@ class Copy {
   // Goes when the copy is unlisted, or with it: so whoever counts copies learns of that.
   void set_counted(std::shared_ptr<void> counted) { counted_ = std::move(counted); }
   // The same bytes on a disk, while they lie there, too; null: they don't. It becomes void with this.
+  // Set of a listed one by its store only.
   const std::shared_ptr<Copy>& spilled() const { return spilled_; }
   void set_spilled(std::shared_ptr<Copy> spilled) { spilled_ = std::move(spilled); }
   // The bytes of that copy come here, into memory: before anybody sees this one.

@@ -12,10 +12,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <hoplite/result.h>
 
 #include "base/time.h"
+#include "base/units.h"
 #include "store/extent_allocator.h"
 
 namespace hoplite::store {
@@ -28,6 +30,13 @@ class Disk {
 
   // Where whole pages begin and end: ranges of the file do.
   static constexpr std::uint64_t kGranule = 4096;
+  static constexpr std::uint64_t WholePages(std::uint64_t bytes) {
+    return (bytes + kGranule - 1) / kGranule * kGranule;
+  }
+  // What one write takes: the bytes of one object, or of several, which follow each other in the file,
+  // each from a page on, and are so much in all.
+  using Pieces = std::vector<std::span<const std::byte>>;
+  static constexpr std::uint64_t kMostGathered = 1_MiB;
 
   virtual ~Disk() = default;
   virtual const std::string& folder() const = 0;
@@ -35,7 +44,7 @@ class Disk {
   // then.
   //   resource_exhausted  the file system is full
   //   unavailable         any other error: in the system's words
-  virtual void Write(std::uint64_t at, std::span<const std::byte> bytes, Done done) = 0;
+  virtual void Write(std::uint64_t at, Pieces pieces, Done done) = 0;
   virtual void Read(std::uint64_t at, std::span<std::byte> into, Done done) = 0;
   // Gives the range back to the file system.
   virtual void Discard(Extent range, Done done) = 0;
@@ -50,7 +59,6 @@ class Disk {
 //   invalid_argument    the folder can't hold such a file, or the disk is not so large: says why
 //   resource_exhausted  no descriptor or thread can be made, or the file system is full
 //   unavailable         the disk fails
-Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder,
-                                       std::uint64_t promised_bytes);
+Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder, std::uint64_t promised_bytes);
 
 }  // namespace hoplite::store

@@ -25,11 +25,14 @@ namespace {
 constexpr std::size_t kThreadsEachWay = 2;
 // One call to the system: as much as keeps a disk busy, and little enough to see that it moves.
 constexpr std::uint64_t kCallBytes = 2_MiB;
+static_assert(kCallBytes >= Disk::kMostGathered);
 // Through the page cache, so much may be written and not on the disk yet.
 constexpr std::uint64_t kMostDirty = 8_MiB;
 
-constexpr std::uint64_t WholePages(std::uint64_t bytes) {
-  return (bytes + Disk::kGranule - 1) / Disk::kGranule * Disk::kGranule;
+std::uint64_t WholePages(const Disk::Pieces& pieces) {
+  std::uint64_t size = 0;
+  for (const auto& piece : pieces) size += Disk::WholePages(piece.size());
+  return size;
 }
 
 Error SystemError(const std::string& what, int number) {
@@ -60,18 +63,9 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  Result<void> Write(std::uint64_t at, std::span<const std::byte> bytes) {
-    TRY(Allocate(at, WholePages(bytes.size())));
-    std::uint64_t dirty = 0;
-    for (std::uint64_t done = 0; done < bytes.size(); done += kCallBytes) {
-      const auto piece = bytes.subspan(done, std::min(kCallBytes, bytes.size() - done));
-      TRY(WritePiece(at + done, piece));
-      dirty += piece.size();
-      if (!direct_ && dirty >= kMostDirty) {
-        TRY(Settle(at + done + piece.size() - dirty, dirty));
-        dirty = 0;
-      }
-    }
+  Result<void> Write(std::uint64_t at, const Disk::Pieces& pieces) {
+    TRY(Allocate(at, WholePages(pieces)));
+    TRY(pieces.size() == 1 ? WriteLong(at, pieces.front()) : WriteGathered(at, pieces));
     if (!direct_ && ::fdatasync(fd_) != 0) return std::unexpected(SystemError("fdatasync", errno));
     return {};
   }
@@ -104,16 +98,37 @@ class File {
     return std::unexpected(SystemError("fallocate", errno));
   }
 
-  Result<void> WritePiece(std::uint64_t at, std::span<const std::byte> piece) {
-    std::span<const std::byte> from = piece;
-    if (direct_ && !OnPages(piece.data(), piece.size())) {
-      const std::span<std::byte> pages = Aligned();
-      if (pages.empty()) return std::unexpected(SystemError("write", ENOMEM));
-      std::ranges::copy(piece, pages.begin());
-      const auto padded = pages.first(WholePages(piece.size()));
-      std::ranges::fill(padded.subspan(piece.size()), std::byte{0});
-      from = padded;
+  Result<void> WriteLong(std::uint64_t at, std::span<const std::byte> bytes) {
+    std::uint64_t dirty = 0;
+    for (std::uint64_t done = 0; done < bytes.size(); done += kCallBytes) {
+      const auto piece = bytes.subspan(done, std::min(kCallBytes, bytes.size() - done));
+      const bool straight = !direct_ || OnPages(piece.data(), piece.size());
+      TRY(straight ? WriteAll(at + done, piece) : WriteGathered(at + done, {piece}));
+      dirty += piece.size();
+      if (!direct_ && dirty >= kMostDirty) {
+        TRY(Settle(at + done + piece.size() - dirty, dirty));
+        dirty = 0;
+      }
     }
+    return {};
+  }
+
+  // Through memory of the thread: what is no more than one call.
+  Result<void> WriteGathered(std::uint64_t at, const Disk::Pieces& pieces) {
+    const std::span<std::byte> pages = Aligned();
+    const std::uint64_t size = WholePages(pieces);
+    if (pages.size() < size) return std::unexpected(SystemError("write", ENOMEM));
+    std::uint64_t end = 0;
+    for (const auto& piece : pieces) {
+      const auto to = pages.subspan(end, Disk::WholePages(piece.size()));
+      std::ranges::copy(piece, to.begin());
+      std::ranges::fill(to.subspan(piece.size()), std::byte{0});
+      end += to.size();
+    }
+    return WriteAll(at, pages.first(size));
+  }
+
+  Result<void> WriteAll(std::uint64_t at, std::span<const std::byte> from) {
     for (std::uint64_t done = 0; done < from.size();) {
       const ssize_t wrote =
           ::pwrite(fd_, from.data() + done, from.size() - done, static_cast<off_t>(at + done));
@@ -130,7 +145,7 @@ class File {
     const bool straight = !direct_ || OnPages(into.data(), into.size());
     const std::span<std::byte> pages = straight ? into : Aligned();
     if (pages.empty()) return std::unexpected(SystemError("read", ENOMEM));
-    const std::uint64_t wanted = straight ? into.size() : WholePages(into.size());
+    const std::uint64_t wanted = straight ? into.size() : Disk::WholePages(into.size());
     for (std::uint64_t done = 0; done < into.size();) {
       const ssize_t got =
           ::pread(fd_, pages.data() + done, wanted - done, static_cast<off_t>(at + done));
@@ -172,9 +187,10 @@ class DiskFile final : public Disk {
   }
 
   const std::string& folder() const override { return folder_; }
-  void Write(std::uint64_t at, std::span<const std::byte> bytes, Done done) override {
-    writers_.Add(
-        [file = file_, at, bytes, done = std::move(done)] { done(file->Write(at, bytes)); });
+  void Write(std::uint64_t at, Pieces pieces, Done done) override {
+    writers_.Add([file = file_, at, pieces = std::move(pieces), done = std::move(done)] {
+      done(file->Write(at, pieces));
+    });
   }
   void Read(std::uint64_t at, std::span<std::byte> into, Done done) override {
     readers_.Add([file = file_, at, into, done = std::move(done)] { done(file->Read(at, into)); });
@@ -227,15 +243,14 @@ bool WritesDirectly(int fd) {
   if (::fcntl(fd, F_SETFL, O_DIRECT) != 0) return false;
   File probe(::dup(fd), true);
   alignas(Disk::kGranule) std::array<std::byte, Disk::kGranule> page{};
-  if (probe.Write(0, page) && probe.Read(0, page)) return true;
+  if (probe.Write(0, {page}) && probe.Read(0, page)) return true;
   ::fcntl(fd, F_SETFL, 0);
   return false;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder,
-                                       std::uint64_t promised_bytes) {
+Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder, std::uint64_t promised_bytes) {
   const int fd = OpenUnnamed(folder);
   if (fd < 0) {
     const int number = errno;
@@ -246,7 +261,7 @@ Result<std::shared_ptr<Disk>> OpenDisk(const std::string& folder,
   const auto file = std::make_shared<File>(fd, direct);
   TRY(room);
   alignas(Disk::kGranule) std::array<std::byte, Disk::kGranule> page{};
-  if (const auto wrote = file->Write(0, page); !wrote) {
+  if (const auto wrote = file->Write(0, {page}); !wrote) {
     return std::unexpected(Unusable(folder, wrote.error().message, wrote.error().code));
   }
   auto disk = std::make_shared<DiskFile>(folder, file);

@@ -3,14 +3,6 @@
 #include <optional>
 
 namespace hoplite::store {
-namespace {
-
-// All ranges are whole pages, so all holes are, and all begin on one.
-constexpr std::uint64_t Pages(std::uint64_t bytes) {
-  return (bytes + Disk::kGranule - 1) / Disk::kGranule * Disk::kGranule;
-}
-
-}  // namespace
 
 DiskSpace::DiskSpace(std::shared_ptr<Disk> disk, std::uint64_t limit_bytes,
                      std::function<void()> on_room)
@@ -24,13 +16,29 @@ void DiskSpace::ForgetOnRoom() {
   on_room_ = nullptr;
 }
 
-std::shared_ptr<const DiskSpace::Place> DiskSpace::Reserve(std::uint64_t bytes) {
+DiskSpace::PlacePtr DiskSpace::Reserve(std::uint64_t bytes) {
+  const std::vector<PlacePtr> places = Reserve(std::span(&bytes, 1));
+  return places.empty() ? nullptr : places.front();
+}
+
+// All ranges are whole pages, so all holes are, and all begin on one.
+std::vector<DiskSpace::PlacePtr> DiskSpace::Reserve(std::span<const std::uint64_t> sizes) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t size : sizes) all += Disk::WholePages(size);
   std::optional<Extent> extent;
   {
     const MutexLock lock(mutex_);
-    extent = allocator_.Allocate(Pages(bytes));
+    extent = allocator_.Allocate(all);
   }
-  return extent ? std::make_shared<const Place>(shared_from_this(), *extent) : nullptr;
+  std::vector<PlacePtr> places;
+  if (!extent) return places;
+  std::uint64_t at = extent->offset;
+  for (const std::uint64_t size : sizes) {
+    const Extent own{at, Disk::WholePages(size)};
+    places.push_back(std::make_shared<const Place>(shared_from_this(), own));
+    at = own.end();
+  }
+  return places;
 }
 
 std::uint64_t DiskSpace::used_bytes() {

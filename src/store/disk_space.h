@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "store/disk.h"
@@ -42,8 +44,11 @@ class DiskSpace : public std::enable_shared_from_this<DiskSpace> {
     const Extent extent_;
   };
 
+  using PlacePtr = std::shared_ptr<const Place>;
   // Null: there is no such room now.
-  std::shared_ptr<const Place> Reserve(std::uint64_t bytes);
+  PlacePtr Reserve(std::uint64_t bytes);
+  // For objects of these sizes, one behind the other; none: there is no such room now.
+  std::vector<PlacePtr> Reserve(std::span<const std::uint64_t> sizes);
 
   const std::string& folder() const { return disk_->folder(); }
   Time moved_at() const { return disk_->moved_at(); }

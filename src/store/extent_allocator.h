@@ -48,7 +48,7 @@ class ExtentAllocator {
   // At the end of the last hole, or nothing if that one is too small: for what goes again soon, so
   // that it leaves no hole between objects.
   std::optional<Extent> AllocateAtEnd(std::uint64_t bytes);
-  void Free(Extent extent);  // exactly one that these gave
+  void Free(Extent extent);  // one that these gave, or whole granules of it
 
   // The hole that freeing this allocated extent would make.
   Extent HoleAfterFree(Extent extent) const;

@@ -65,6 +65,9 @@ class ObjectStore::Pool {
 
 namespace {
 
+// What can't go now is passed over, but not for ever.
+constexpr std::size_t kMostLooks = 4096;
+
 Error LargerThanStore(const ObjectId& object, std::uint64_t bytes, std::uint64_t capacity) {
   return Error(ErrorCode::kResourceExhausted,
                fmt::format("object {} of {} is larger than the whole store of {}", object.ToHex(),
@@ -162,9 +165,9 @@ Result<CopyPtr> ObjectStore::Make(const ObjectId& object, const Layout& layout,
 Result<void> ObjectStore::List(const CopyPtr& copy, CopyKind kind) {
   const Age age{Time::min(), created_++};
   const Extent extent = ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
-  const bool listed = listed_.try_emplace(copy->object(), Listed{copy, extent, kind, age}).second;
+  const auto [place, listed] = listed_.try_emplace(copy->object(), Listed{copy, extent, kind, age});
   if (!listed) return std::unexpected(AlreadyListed(copy->object()));
-  by_age_.emplace(age, copy->object());
+  Enter(copy->object(), place->second);
   return {};
 }
 
@@ -188,39 +191,63 @@ void ObjectStore::MakeRelayed(const ObjectId& object) { SetKind(object, CopyKind
 
 void ObjectStore::SetKind(const ObjectId& object, CopyKind kind) {
   const auto found = listed_.find(object);
-  if (found != listed_.end()) found->second.kind = kind;
+  if (found == listed_.end()) return;
+  Leave(found->second);
+  found->second.kind = kind;
+  Enter(object, found->second);
 }
 
 void ObjectStore::Touch(const ObjectId& object, Time now) {
   const auto found = listed_.find(object);
   if (found == listed_.end()) return;
-  Age& age = found->second.age;
-  if (found->second.copy->on_disk()) {
-    age.first = now;
-    return;
-  }
-  by_age_.erase(age);
-  age.first = now;
-  by_age_.emplace(age, object);
+  Leave(found->second);
+  found->second.age.first = now;
+  Enter(object, found->second);
+}
+
+ObjectStore::Line ObjectStore::LineOf(const Listed& listed) {
+  if (listed.copy->on_disk()) return Line::kNone;
+  if (listed.kind == CopyKind::kRelayed) return Line::kRelayed;
+  return listed.copy->spilled() || listed.written ? Line::kLeaving : Line::kStaying;
+}
+
+// Besides those of the store and of a write. Only this thread makes a first pin (by Find), so none
+// stays none.
+long ObjectStore::PinsOf(const Listed& listed) {
+  return listed.copy.use_count() - (listed.written ? 2 : 1);
+}
+
+void ObjectStore::Enter(const ObjectId& object, Listed& listed) {
+  listed.line = LineOf(listed);
+  if (listed.line == Line::kNone) return;
+  In(listed.line).emplace(listed.age, object);
+  if (listed.line == Line::kLeaving) leaving_bytes_ += listed.extent.size;
+}
+
+// Before anything changes that its line depends on.
+void ObjectStore::Leave(Listed& listed) {
+  if (listed.line == Line::kNone) return;
+  In(listed.line).erase(listed.age);
+  if (listed.line == Line::kLeaving) leaving_bytes_ -= listed.extent.size;
+  listed.line = Line::kNone;
 }
 
 void ObjectStore::Replace(const CopyPtr& copy) {
   Listed& listed = listed_.at(copy->object());
+  Leave(listed);
   copy->TakeOver(*listed.copy);
   listed.copy = copy;
-  if (copy->on_disk()) {
-    by_age_.erase(listed.age);
-    listed.extent = Extent{};
-  } else {
-    by_age_.emplace(listed.age, copy->object());
-    listed.extent = ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
-  }
+  listed.written = false;
+  listed.extent = copy->on_disk()
+                      ? Extent{}
+                      : ExtentAllocator::Taken(copy->segment_offset(), copy->layout().size_bytes);
+  Enter(copy->object(), listed);
 }
 
 void ObjectStore::Remove(const ObjectId& object) {
   const auto found = listed_.find(object);
   if (found == listed_.end()) return;
-  if (!found->second.copy->on_disk()) by_age_.erase(found->second.age);
+  Leave(found->second);
   found->second.copy->set_counted(nullptr);
   listed_.erase(found);
 }
@@ -244,42 +271,51 @@ std::vector<ObjectId> ObjectStore::Victims(std::uint64_t bytes) const {
   if (!FitsEver(bytes)) return {};
   const auto candidate = [this](const std::pair<const Age, ObjectId>& aged) {
     const Listed& listed = listed_.at(aged.second);
-    // Only this thread makes a first pin (by Find), so a count of 1 stays 1.
-    const bool pinned = listed.copy.use_count() > 1;
     return EvictionCandidate{.object = aged.second,
                              .extent = listed.extent,
-                             .relayed = listed.kind == CopyKind::kRelayed,
+                             .relayed = true,
                              .complete = listed.copy->state() == CopyState::kFinal,
-                             .pinned = pinned};
+                             .pinned = PinsOf(listed) > 0};
   };
   return pool_->WithAllocator([&](const ExtentAllocator& allocator) {
-    return PickVictims(by_age_ | std::views::transform(candidate), allocator, bytes);
+    return PickVictims(In(Line::kRelayed) | std::views::transform(candidate), allocator, bytes);
   });
 }
 
-ObjectStore::Outflow ObjectStore::VictimsWithDisk(
-    std::uint64_t bytes, const std::function<bool(const Copy&)>& evictable,
-    const std::function<Spill(const Copy&)>& spill) const {
-  enum class Turn : std::uint8_t { kRelayed, kSpilled, kToSpill, kNever };
-  const auto turn_of = [&](const Listed& listed) {
-    const Copy& copy = *listed.copy;
-    if (copy.state() != CopyState::kFinal) return Turn::kNever;
-    const long pins = listed.copy.use_count() - 1;
-    if (listed.kind == CopyKind::kRelayed) {
-      return pins == 0 && evictable(copy) ? Turn::kRelayed : Turn::kNever;
-    }
-    if (copy.spilled()) return pins == 0 ? Turn::kSpilled : Turn::kNever;
-    const Spill how = spill(copy);
-    if (how == Spill::kUnderWay) return pins == 1 ? Turn::kSpilled : Turn::kNever;
-    return how == Spill::kMay && pins == 0 ? Turn::kToSpill : Turn::kNever;
-  };
+void ObjectStore::BeginSpill(const CopyPtr& copy) {
+  Listed& listed = listed_.at(copy->object());
+  Leave(listed);
+  listed.written = true;
+  Enter(copy->object(), listed);
+}
+
+void ObjectStore::SetSpilled(const CopyPtr& copy, CopyPtr spilled) {
+  const auto found = listed_.find(copy->object());
+  const bool here = found != listed_.end() && found->second.copy == copy;
+  if (here) Leave(found->second);
+  copy->set_spilled(std::move(spilled));
+  if (!here) return;
+  found->second.written = false;
+  Enter(copy->object(), found->second);
+}
+
+ObjectStore::Outflow ObjectStore::VictimsWithDisk(std::uint64_t bytes,
+                                                  const std::function<bool(const Copy&)>& evictable,
+                                                  bool may_write) const {
   if (!FitsEver(bytes)) return {};
+  const auto goes = [&](const Listed& listed) {
+    if (listed.extent.size == 0 || PinsOf(listed) > 0) return false;
+    if (listed.copy->state() != CopyState::kFinal) return false;
+    return listed.line != Line::kRelayed || evictable(*listed.copy);
+  };
+  std::vector<Line> lines{Line::kRelayed, Line::kLeaving};
+  if (may_write) lines.push_back(Line::kStaying);
   const std::vector<ObjectId> victims = pool_->WithAllocator([&](const ExtentAllocator& allocator) {
     EvictionPlan plan(allocator, bytes);
-    for (const Turn turn : {Turn::kRelayed, Turn::kSpilled, Turn::kToSpill}) {
-      for (const auto& [age, object] : by_age_) {
+    for (const Line line : lines) {
+      for (const auto& [age, object] : In(line)) {
         const Listed& listed = listed_.at(object);
-        if (listed.extent.size == 0 || turn_of(listed) != turn) continue;
+        if (!goes(listed)) continue;
         if (plan.Add({.object = object, .extent = listed.extent})) return plan.Victims();
       }
     }
@@ -288,20 +324,39 @@ ObjectStore::Outflow ObjectStore::VictimsWithDisk(
   Outflow outflow;
   for (const ObjectId& object : victims) {
     const Listed& listed = listed_.at(object);
-    const Turn turn = turn_of(listed);
-    if (turn == Turn::kRelayed) outflow.relayed.push_back(object);
-    if (turn == Turn::kSpilled && listed.copy->spilled()) outflow.spilled.push_back(object);
-    if (turn == Turn::kToSpill) outflow.to_spill.push_back(object);
+    if (listed.line == Line::kRelayed) outflow.relayed.push_back(object);
+    if (listed.line == Line::kStaying) outflow.to_spill.push_back(object);
+    if (listed.line == Line::kLeaving && !listed.written) outflow.spilled.push_back(object);
   }
   return outflow;
 }
 
-std::vector<ObjectId> ObjectStore::InBoth() const {
-  std::vector<ObjectId> both;
-  for (const auto& [age, object] : by_age_) {
-    if (listed_.at(object).copy->spilled()) both.push_back(object);
+CopyPtr ObjectStore::FindToSpill(const ObjectId& object) const {
+  const auto found = listed_.find(object);
+  if (found == listed_.end() || !ToSpill(found->second)) return nullptr;
+  return found->second.copy;
+}
+
+bool ObjectStore::ToSpill(const Listed& listed) {
+  return listed.line == Line::kStaying && listed.copy->state() == CopyState::kFinal &&
+         listed.extent.size > 0 && PinsOf(listed) == 0;
+}
+
+void ObjectStore::VisitToSpill(const Visit& visit) const {
+  std::size_t looks = 0;
+  for (const auto& [age, object] : In(Line::kStaying)) {
+    if (++looks > kMostLooks) return;
+    const Listed& listed = listed_.at(object);
+    if (ToSpill(listed) && !visit(listed.copy)) return;
   }
-  return both;
+}
+
+void ObjectStore::VisitInBoth(const Visit& visit) const {
+  for (const auto& [age, object] : In(Line::kLeaving)) {
+    const CopyPtr& copy = listed_.at(object).copy;
+    const bool idle = copy->spilled() && copy->spilled().use_count() == 1;
+    if (idle && !visit(copy)) return;
+  }
 }
 
 StoreUsage ObjectStore::usage() const {

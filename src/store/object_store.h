@@ -9,6 +9,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -113,19 +115,31 @@ class ObjectStore {
   // `bytes`; empty if nothing helps. A pin is any pointer to the copy besides the store's own.
   std::vector<ObjectId> Victims(std::uint64_t bytes) const;
 
-  // The same, if others may go to a disk, too, which are asked for after all relayed ones: first those
-  // that lie there already or are on their way, which has one pin; then the others, least recently
-  // used first. Of the listed copies in memory.
+  // --- copies that go to a disk (node::Spiller)
+
+  // The bytes of a listed copy are being written, which pins it once.
+  void BeginSpill(const CopyPtr& copy);
+  // They lie there, too, or don't, if null. Of a copy that is not listed, too.
+  void SetSpilled(const CopyPtr& copy, CopyPtr spilled);
+  // Victims, if others may go to a disk, too, which are asked for after all relayed ones: first those
+  // that lie there already or are on their way; then, if `may_write`, the others. Of the listed copies
+  // in memory.
   struct Outflow {
     std::vector<ObjectId> relayed;
     std::vector<ObjectId> spilled;   // lie on the disk, too
     std::vector<ObjectId> to_spill;  // do not, and are not on their way
   };
-  enum class Spill : std::uint8_t { kNever, kMay, kUnderWay };
   Outflow VictimsWithDisk(std::uint64_t bytes, const std::function<bool(const Copy&)>& evictable,
-                          const std::function<Spill(const Copy&)>& spill) const;
-  // Copies in memory that lie on a disk, too, least recently used first.
-  std::vector<ObjectId> InBoth() const;
+                          bool may_write) const;
+  // The memory of those that lie on a disk, too, or are on their way.
+  std::uint64_t leaving_bytes() const { return leaving_bytes_; }
+  // What could be written: complete, not relayed, in no use, and in memory only. Null: this one can't.
+  CopyPtr FindToSpill(const ObjectId& object) const;
+  // Least recently used first, some thousand of them at most, until `visit` is false.
+  using Visit = std::function<bool(const CopyPtr& copy)>;
+  void VisitToSpill(const Visit& visit) const;
+  // Those that lie on a disk, too, and are in no use there.
+  void VisitInBoth(const Visit& visit) const;
 
   StoreUsage usage() const;
   StoreUse Use() const;  // looks at every copy
@@ -142,16 +156,30 @@ class ObjectStore {
   class Pool;  // the memory; shared with the copies, whose last pin may outlive the store
   // Copies that were never touched come first, in order of creation.
   using Age = std::pair<Time, std::uint64_t>;
+  // Copies in memory stand in one of these, those that go first in the first.
+  enum class Line : std::uint8_t { kRelayed, kLeaving, kStaying, kNone };
   struct Listed {
     CopyPtr copy;
     Extent extent;
     CopyKind kind;
     Age age;
+    Line line = Line::kNone;
+    bool written = false;  // to a disk, now
   };
+  using OldestFirst = std::map<Age, ObjectId>;
+
+  static Line LineOf(const Listed& listed);
+  static long PinsOf(const Listed& listed);
+  static bool ToSpill(const Listed& listed);
+  void Enter(const ObjectId& object, Listed& listed);
+  void Leave(Listed& listed);
+  const OldestFirst& In(Line line) const { return lines_.at(static_cast<std::size_t>(line)); }
+  OldestFirst& In(Line line) { return lines_.at(static_cast<std::size_t>(line)); }
 
   const std::shared_ptr<Pool> pool_;
   std::map<ObjectId, Listed> listed_;
-  std::map<Age, ObjectId> by_age_;  // those in memory, oldest first
+  std::array<OldestFirst, 3> lines_;
+  std::uint64_t leaving_bytes_ = 0;
   std::uint64_t created_ = 0;
   const Reserver reserver_;  // last: it ends before the rest goes
 };

@@ -224,12 +224,13 @@ class FaultyDisk final : public store::Disk {
   explicit FaultyDisk(std::shared_ptr<store::Disk> real) : real_(std::move(real)) {}
   ~FaultyDisk() override { Release(); }
   const std::string& folder() const override { return real_->folder(); }
-  void Write(std::uint64_t at, std::span<const std::byte> bytes, Done done) override {
+  void Write(std::uint64_t at, Pieces pieces, Done done) override {
+    ++writes;
     const auto failed = [done] {
       done(std::unexpected(Error(ErrorCode::kUnavailable, "write: Input/output error")));
     };
     if (writes_fail) return real_->Discard({0, 4096}, [failed](const Result<void>&) { failed(); });
-    real_->Write(at, bytes, std::move(done));
+    real_->Write(at, std::move(pieces), std::move(done));
   }
   void Read(std::uint64_t at, std::span<std::byte> into, Done done) override {
     if (reads_hang) {
@@ -256,6 +257,7 @@ class FaultyDisk final : public store::Disk {
     held_.clear();
   }
 
+  std::atomic<std::size_t> writes{0};
   std::atomic<bool> writes_fail{false};
   std::atomic<bool> reads_fail{false};
   std::atomic<bool> reads_hang{false};
@@ -282,6 +284,51 @@ class FaultyDiskTest : public SpillTest {
   }
   std::shared_ptr<FaultyDisk> disk_;
 };
+
+// Below the limit of what a shard keeps, and above.
+TEST_F(FaultyDiskTest, SmallObjectsGoTogether) {
+  for (const std::uint64_t size : {4_KiB, 20_KiB}) {
+    Cluster cluster(Faulty(1, 4_MiB));
+    const std::size_t reader = cluster.Add({.memory_bytes = 64_MiB});
+    const std::size_t count = 10_MiB / size;
+    const auto ids = PutMany(cluster.client(0), count, size, 1);
+    ASSERT_EQ(ids.size(), count);
+    const double spilled = Value(cluster.node(0), "hoplite_spilled_objects_total");
+    EXPECT_GT(spilled, static_cast<double>(count) / 2);
+    EXPECT_LT(static_cast<double>(disk_->writes), spilled / 10);
+    ExpectAll(cluster.client(0), ids, size, 1, kSoon);
+    ExpectAll(cluster.client(reader), ids, size, 1, kSoon);
+    for (const ObjectId& id : ids) ASSERT_TRUE(cluster.client(0).Delete(id, kSoon));
+    EXPECT_TRUE(Eventually([&] { return Value(cluster.node(0), "hoplite_disk_used_bytes") == 0; }));
+  }
+}
+
+TEST_F(FaultyDiskTest, SmallObjectsMakeRoomForALargeOne) {
+  Cluster cluster(Faulty(1, 16_MiB));
+  const auto small = PutMany(cluster.client(0), 3000, 5_KiB, 1);
+  const auto large = PutMany(cluster.client(0), 1, 12_MiB, 9000);
+  ASSERT_EQ(small.size() + large.size(), 3001u);
+  EXPECT_LT(disk_->writes, 100u);
+  ExpectAll(cluster.client(0), small, 5_KiB, 1, kSoon);
+  ExpectAll(cluster.client(0), large, 12_MiB, 9000, kSoon);
+}
+
+TEST_F(FaultyDiskTest, AWriteOfSmallObjectsThatFailsLosesNone) {
+  Cluster cluster(Faulty(1, 4_MiB));
+  disk_->writes_fail = true;
+  std::vector<ObjectId> ids;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    const auto put = cluster.client(0).Put(Pattern(4_KiB, i), {.timeout = 500ms});
+    if (!put) {
+      EXPECT_THAT(put.error().message, HasSubstr("the last write failed: write: Input/output"));
+      break;
+    }
+    ids.push_back(*put);
+  }
+  EXPECT_LT(ids.size(), 1100u);
+  EXPECT_LE(Value(cluster.node(0), "hoplite_failed_spills_total"), 2);  // writes, not objects
+  ExpectAll(cluster.client(0), ids, 4_KiB, 0, kSoon);
+}
 
 TEST_F(FaultyDiskTest, AWriteThatFailsLosesNothingAndIsSaid) {
   Cluster cluster(Faulty(1, 16_MiB));

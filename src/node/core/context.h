@@ -47,8 +47,8 @@ struct Settings {
   std::size_t max_fetches = 64;
   // That Gets may hold while they ask (R63); none: what the store's capacity says.
   std::optional<Rooms::Limits> rooms;
-  // Smaller objects stay in memory.
-  std::uint64_t spill_from = 64_KiB;
+  // Smaller objects share a write to the disk.
+  std::uint64_t gather_below = 64_KiB;
   // Ids that all its clients may own.
   std::size_t max_owned = 262144;
 

@@ -8,6 +8,7 @@
 
 #include "planner/node/flight_state.h"
 #include "planner/node/slot_state.h"
+#include "planner/node/spill_state.h"
 
 namespace hoplite::node {
 
@@ -20,6 +21,9 @@ class Decisions {
   virtual std::unique_ptr<planner::SlotState> Slot(protocol::SlotAssigned order,
                                                    const std::string& node_name, Time now) const {
     return std::make_unique<planner::SlotState>(std::move(order), node_name, now);
+  }
+  virtual std::unique_ptr<planner::SpillState> Spill() const {
+    return std::make_unique<planner::SpillState>();
   }
 };
 

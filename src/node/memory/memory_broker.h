@@ -113,6 +113,10 @@ class MemoryBroker {
   // As MemoryState's.
   bool hoarded() const { return state_.hoarded(); }
   bool waited_for() const { return state_.waited_for(); }
+  // Whoever is first in line could be helped by a write, and none is under way: for tests, too.
+  bool leaves_disk_idle() const {
+    return spiller_ != nullptr && waited_for() && spiller_->idle(state_.first_bytes());
+  }
 
  private:
   const std::string& UseInWords();

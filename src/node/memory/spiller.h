@@ -7,7 +7,9 @@
 // only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,7 +37,7 @@ class Spiller {
   struct Settings {
     std::string node;  // for the log
     std::uint64_t limit_bytes = 0;
-    std::uint64_t from_bytes = 0;  // smaller objects stay in memory
+    std::uint64_t gather_below = 0;  // such objects share a write
   };
   struct Hooks {
     std::function<void()> on_room;  // there may be memory, or room on the disk, that was not
@@ -51,15 +53,21 @@ class Spiller {
   };
 
   Spiller(store::ObjectStore& store, directory::DirectoryClient& directory, asio::io_context& main,
-          std::shared_ptr<store::Disk> disk, Settings settings, Hooks hooks);
+          std::shared_ptr<store::Disk> disk, std::unique_ptr<planner::SpillState> state,
+          Settings settings, Hooks hooks);
   ~Spiller();
   Spiller(const Spiller&) = delete;
   Spiller& operator=(const Spiller&) = delete;
 
-  // What would make room for so much, the disk's help counted.
-  store::ObjectStore::Outflow Outflow(std::uint64_t bytes) const;
+  // What would make room for so much, the disk's help counted. A look that took long is not repeated
+  // at once: then nothing, while writes are under way.
+  store::ObjectStore::Outflow Outflow(std::uint64_t bytes);
   // Somebody wants it: what lies on the disk, too, leaves memory; the rest is written.
   void MakeRoom(std::uint64_t bytes, const store::ObjectStore::Outflow& outflow);
+
+  // Whether a write would make room for so much, and none is under way: for tests, which know for how
+  // long.
+  bool idle(std::uint64_t bytes) const;
 
   // When the disk last did something for whoever waits for memory.
   Time moved_at() const;
@@ -68,7 +76,7 @@ class Spiller {
   const Counts& counts() const { return counts_; }
   std::uint64_t used_bytes() const { return space_->used_bytes(); }
   std::uint64_t limit_bytes() const { return space_->limit_bytes(); }
-  std::size_t writes() const { return state_.under_way(); }
+  std::size_t writes() const { return state_->under_way(); }
   const std::shared_ptr<DiskPieces>& pieces() const { return pieces_; }
   const std::shared_ptr<LoopGate>& gate() const { return gate_; }
   // The copy that is listed lies elsewhere now: the shard hears of it, together with others (R124).
@@ -78,15 +86,20 @@ class Spiller {
 
  private:
   struct Job;
+  using Copies = std::vector<store::CopyPtr>;
 
-  store::ObjectStore::Spill MaySpill(const store::Copy& copy) const;
-  std::optional<ObjectId> NextToWrite(Time now) const;
+  store::ObjectStore::Outflow Look(std::uint64_t bytes) const;
+
   void Advance();
-  bool Begin(const ObjectId& object, Time now);
-  bool ForgetOne();
+  Copies NextToWrite(Time now);
+  store::CopyPtr NextChosen();
+  void Gather(Copies& copies, std::uint64_t most);
+  bool Begin(Copies copies, Time now);
+  std::vector<store::DiskSpace::PlacePtr> Reserve(Copies& copies);
+  bool Forget(std::uint64_t bytes);
   void OnWritten(Job& job);
-  void OnDone(const store::CopyPtr& copy, store::Copy::Place place);
-  void OnFailed(const store::CopyPtr& copy, const Error& why);
+  bool OnDone(const store::CopyPtr& copy, store::Copy::Place place);
+  void OnFailed(const store::Copy& first, std::size_t objects, const Error& why);
   void Leave(const ObjectId& object);
   void OnRoom();
   void TellMoved();
@@ -99,10 +112,12 @@ class Spiller {
   const std::shared_ptr<LoopGate> gate_;
   const std::shared_ptr<store::DiskSpace> space_;
   const std::shared_ptr<DiskPieces> pieces_;
-  planner::SpillState state_;
+  const std::unique_ptr<planner::SpillState> state_;
   Counts counts_;
-  std::set<std::uint64_t> writing_;  // the numbers of these copies
-  std::optional<Time> begun_at_;     // of the last write
+  std::deque<ObjectId> chosen_;  // to be written for a want of so much
+  std::uint64_t chosen_for_ = 0;
+  Time looks_again_ = Time::min();
+  std::optional<Time> begun_at_;  // of the last write
   std::string last_failure_;
   std::set<ObjectId> moved_;  // and the shards have not heard of it
   std::optional<net::Deadline> tells_;

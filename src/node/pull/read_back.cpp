@@ -119,7 +119,7 @@ void ReadBack::Finish() {
   const bool whole = copy_ && whole_ == copy_->layout().size_bytes;
   if (whole && context_.store.Find(entry_->object) == spilled_) {
     copy_->Seal();
-    copy_->set_spilled(spilled_);
+    copy_->set_spilled(spilled_);  // which it is listed with
     context_.store.Replace(copy_);
     context_.store.Touch(entry_->object, Now());
     context_.memory.spiller()->NoteMoved(entry_->object);

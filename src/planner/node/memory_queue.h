@@ -36,6 +36,10 @@ class MemoryQueue {
   std::vector<Place> Tick(std::uint64_t free_bytes);
 
   std::size_t size() const { return waiting_.size(); }
+  // What the first wants; 0: nobody waits.
+  std::uint64_t first_bytes() const {
+    return waiting_.empty() ? 0 : waiting_.begin()->second.bytes;
+  }
 
  private:
   struct Wanted {

@@ -83,6 +83,8 @@ class MemoryState {
 
   // --- answers
   bool waited_for() const { return line_.size() > 0; }
+  // What the first in line wants; 0: nobody waits.
+  std::uint64_t first_bytes() const { return line_.first_bytes(); }
   // Copies that would go if their shards allowed it, and have not answered.
   std::size_t questions() const { return asked_.size(); }
   // Whether somebody keeps what it can do without while a part of the same operation waits: for

@@ -25,9 +25,10 @@ std::optional<std::uint64_t> SpillState::Wanted(Time now) const {
   return wanted_lately(now) ? std::optional(wanted_bytes_) : std::nullopt;
 }
 
-std::optional<std::uint64_t> SpillState::Ahead(Time now) const {
-  if (!wanted_lately(now)) return std::nullopt;
-  return std::max(wanted_bytes_, std::min(kAheadTimes * wanted_bytes_, most_bytes_));
+std::uint64_t SpillState::Ahead(Time now) const {
+  if (!wanted_lately(now)) return 0;
+  const std::uint64_t ahead = std::max(kAheadTimes * wanted_bytes_, kLeastAhead);
+  return std::max(wanted_bytes_, std::min(ahead, most_bytes_));
 }
 
 bool SpillState::MayWrite(Time now) const { return under_way_ < kMostWrites && !left_alone(now); }
@@ -37,10 +38,10 @@ void SpillState::OnWritten(Time now) {
   written_at_ = now;
 }
 
-// Its own place comes back, which is no news.
-void SpillState::OnFailed(Failure how, Time now) {
+// Its own places come back, which is no news.
+void SpillState::OnFailed(Failure how, std::size_t objects, Time now) {
   --under_way_;
-  ++no_news_;
+  no_news_ += objects;
   LeaveAlone(how, now);
 }
 

@@ -16,32 +16,41 @@
 #include <optional>
 
 #include "base/time.h"
+#include "base/units.h"
 
 namespace hoplite::planner {
 
 class SpillState {
  public:
+  SpillState() = default;
+  virtual ~SpillState() = default;
+  SpillState(const SpillState&) = delete;
+  SpillState& operator=(const SpillState&) = delete;
+
   // Writes under way at a time.
   static constexpr std::size_t kMostWrites = 2;
   // After a failure the disk is left alone for so long.
   static constexpr Duration kLeftAlone = std::chrono::seconds(10);
+  // So much at least goes ahead of what is wanted, of a large store.
+  static constexpr std::uint64_t kLeastAhead = 2_MiB;
   // Whoever wanted room wants more as long as this afterwards.
   static constexpr Duration kAheadFor = std::chrono::seconds(1);
 
   // Somebody found no room for so much in a store of this capacity.
   void OnWanted(std::uint64_t bytes, std::uint64_t capacity_bytes, Time now);
-  // Room for so much is worth writing for, in the order of the answers: what was wanted, then what is
-  // likely to be. None: nobody wanted any lately.
+  // Room for so much, in one piece, is worth writing for. None: nobody wanted any lately.
   std::optional<std::uint64_t> Wanted(Time now) const;
-  std::optional<std::uint64_t> Ahead(Time now) const;
+  // What is free, or can be at once, is to be so much, since more is likely to be wanted.
+  std::uint64_t Ahead(Time now) const;
 
-  bool MayWrite(Time now) const;
+  virtual bool MayWrite(Time now) const;
   void OnBegun() { ++under_way_; }
   void OnWritten(Time now);
   // The write was taken back: its object went.
   void OnVain() { --under_way_; }
   enum class Failure : std::uint8_t { kFull, kBroken };
-  void OnFailed(Failure how, Time now);
+  // Of so many objects, whose places come back.
+  void OnFailed(Failure how, std::size_t objects, Time now);
   // No room for a write is left on the disk.
   void OnFull(Time now) { LeaveAlone(Failure::kFull, now); }
   // Some came back.

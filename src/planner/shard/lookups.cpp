@@ -148,7 +148,7 @@ bool Lookups::LeavesFromHolder(std::span<const Asking> askers, const ObjectRecor
   if (record.inline_bytes->size() < options_.holder_gives_from_bytes) return false;
   if (std::ranges::none_of(askers, &Asking::joint)) return false;
   const Copy* copy = record.table.Find(record.putter.node);
-  if (copy == nullptr || !copy->live || !copy->complete) return false;
+  if (copy == nullptr || !copy->live || !copy->complete || copy->on_disk) return false;
   const std::uint64_t bytes = askers.size() * record.inline_bytes->size();
   const Duration most = InlinePace::Takes(kMostOwedBytes, SlowLink());
   if (nodes_.Find(record.putter.node)->gives_until > clock_.now() + most) return false;

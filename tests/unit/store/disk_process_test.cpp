@@ -21,7 +21,8 @@ namespace {
   if (!disk) ::_exit(1);
   const std::vector<std::byte> bytes(8_MiB, std::byte{7});
   std::promise<bool> written;
-  (*disk)->Write(0, bytes, [&](const Result<void>& done) { written.set_value(done.has_value()); });
+  (*disk)->Write(0, {bytes},
+                 [&](const Result<void>& done) { written.set_value(done.has_value()); });
   const char answer = written.get_future().get() ? 'y' : 'n';
   if (::write(pipe, &answer, 1) != 1) ::_exit(1);
   for (;;) ::pause();
