@@ -18,6 +18,15 @@ sys.path += PROGRAMS
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *PROGRAMS]))
 
 
+# A store, how many float64 arrays, and their elements: 24 of 64 MB.
+LARGER_THAN_MEMORY = pytest.param(
+    *("1GiB", 24, 8_000_000),
+    marks=pytest.mark.skipif(
+        "HOPLITE_EIGHTH" in os.environ, reason="scripts/test.sh --all plays it"
+    ),
+)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where scripts/test.sh plays an eighth of the histories, every other test of Ray, which take
     longest, is left for a later commit, and counted as deselected; of Ray's own programs all but

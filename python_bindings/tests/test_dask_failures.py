@@ -15,6 +15,7 @@ import dask_cluster
 import hoplite
 import numpy as np
 import pytest
+from conftest import LARGER_THAN_MEMORY
 from dask_cluster import (
     MEMORY,
     SECONDS,
@@ -190,13 +191,18 @@ def test_more_than_a_store_holds_goes_by_tcp(client: Any) -> None:
         gc.collect()
 
 
-def test_a_disk_takes_what_a_store_does_not_hold(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("memory", "arrays", "elements"), [(MEMORY, 24, 1 << 20), LARGER_THAN_MEMORY]
+)
+def test_a_disk_takes_what_a_store_does_not_hold(
+    tmp_path: Path, memory: str, arrays: int, elements: int
+) -> None:
     with workers(2) as client:
-        hoplite.dask.init(client, MEMORY, spill=tmp_path, spill_limit="1GiB")
+        hoplite.dask.init(client, memory, spill=tmp_path, spill_limit="4GiB")
         first, second = addresses(client)
-        keys = client.map(np.ones, [1 << 20] * 24, workers=[first], pure=False)  # 8 MiB each
+        keys = client.map(np.ones, [elements] * arrays, workers=[first], pure=False)
         found = client.gather(client.map(total, keys, workers=[second], pure=False))
-        assert found == [1 << 20] * 24
+        assert found == [elements] * arrays
         with hoplite.connect(dask_cluster.socket(client)) as node:
             wait_until(
                 lambda: node.status(timeout=SECONDS).nodes[0].disk_used_bytes > 0,

@@ -17,6 +17,7 @@ from typing import Any
 import hoplite
 import numpy as np
 import pytest
+from conftest import LARGER_THAN_MEMORY
 from ray_cluster import HERE, THERE, add_host, ray, remote, wait_until
 
 pytestmark = pytest.mark.usefixtures("two_hosts")
@@ -275,13 +276,18 @@ def test_a_node_that_can_not_start_says_why(two_hosts: Any) -> None:
     assert "'nonsense' is no size" in reason and ".log" in reason and len(lines) == 2
 
 
-def test_more_than_the_memory_lies_on_a_disk(two_hosts: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("memory", "arrays", "elements"), [("64MiB", 12, 2 << 20), LARGER_THAN_MEMORY]
+)
+def test_more_than_the_memory_lies_on_a_disk(
+    two_hosts: Any, tmp_path: Path, memory: str, arrays: int, elements: int
+) -> None:
     program = f"""
     import numpy as np
-    hoplite.ray.init(memory="64MiB", spill="{tmp_path}", spill_limit="1GiB")
-    refs = [hoplite.ray.put(np.full(2 << 20, float(i))) for i in range(12)]  # 16 MiB each
+    hoplite.ray.init(memory="{memory}", spill="{tmp_path}", spill_limit="4GiB")
+    refs = [hoplite.ray.put(np.full({elements}, float(i))) for i in range({arrays})]
     for i, ref in enumerate(refs):
-        assert hoplite.ray.get(ref).sum() == i * (2 << 20), i
+        assert hoplite.ray.get(ref).sum() == i * {elements}, i
     print(json.dumps("all"), flush=True)
     """
     status, lines = drive(program, address=two_hosts.address)
