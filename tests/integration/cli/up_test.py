@@ -80,8 +80,10 @@ class Up(CommandTest):
             disk = os.statvfs(folder)
             limit = str(disk.f_blocks * disk.f_frsize * 2 // 3)
             words = ("up", "--memory", "16MiB", "--spill", folder, "--spill-limit", limit, "--nodes")
-            said = self.refuse("unavailable", *words, "2")
-            self.assertIn(f"objects can't be written to {folder}: the limit of its nodes, ", said)
+            done = run(*words, "2")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, "node n1 did not become ready: invalid_argument: objects can't be written to "
+                                          f"{folder}: the limit of its nodes, ")
             Daemon(*words, "1").end()
 
     def test_up_gives_its_nodes_the_ports_behind_the_directory_s(self):
