@@ -79,6 +79,11 @@ class Peers:
             return [ours, everyone_reads(ours)]
         return [ours, *self.beside(memory)] if kinds <= {"broadcast", "reduce"} else [ours]
 
+    @property
+    def python(self):
+        """With Ray, where there is one."""
+        return self._options.python
+
     def spilling(self, memory, folder, limit):
         return Hoplite(self._bin / "cluster_hoplite", memory, disk=(folder, limit))
 

@@ -13,6 +13,8 @@
 //                                            and gets the other, the second host gets and puts
 //   wait NAME SECONDS                        {}: a get of what never comes, for so long
 //   delete NAME COUNT                        {}
+//   link NAME                                {"rate":BYTES}: a second, as the directory believes of
+//                                            that node's link
 //
 //   prepare_source RANK BYTES                {}: makes that host's array of float32
 //   source NAME RANK BYTES MOMENT            as put: the array, as object NAME-RANK
@@ -187,6 +189,13 @@ class Driver {
     for (std::size_t i = 0; i < count; ++i)
       Value(client().Delete(Numbered(name, i), {.timeout = kTimeout}));
     return "";
+  }
+
+  std::string Link(std::istream& words) {
+    const auto name = Word<std::string>(words);
+    for (const hoplite::NodeStatus& node : Value(client().Status({.timeout = kTimeout})).nodes)
+      if (node.name == name) return "\"rate\":" + std::to_string(node.bytes_per_second);
+    throw std::runtime_error("there is no node " + name);
   }
 
   std::string PrepareSource(std::istream& words) {
@@ -410,6 +419,7 @@ int main() {
                                    {"round_trips", bind(&Driver::RoundTrips)},
                                    {"wait", bind(&Driver::Wait)},
                                    {"delete", bind(&Driver::Delete)},
+                                   {"link", bind(&Driver::Link)},
                                    {"prepare_source", bind(&Driver::PrepareSource)},
                                    {"source", bind(&Driver::PutSource)},
                                    {"reduce", bind(&Driver::Reduce)},

@@ -27,6 +27,7 @@ class Hoplite:
 
     def start(self, bed):
         self._bed = bed
+        self.hosts = bed.hosts
         self._place = bed.hosts[0] if self._directory_with_source else bed.control
         address = self._start_directory(f"{self._place.address}:0", 0)  # each testbed is a new cluster
         self.nodes = [self._start(host) for host in bed.hosts]

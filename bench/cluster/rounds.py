@@ -19,13 +19,13 @@ class Rounds:
 
     def __init__(self, bed, peers, failures):
         self._bed = bed
-        self._peers = peers
+        self.peers = peers
         self._failures = failures  # sentences, for the report
         self._running = set()
         self._failed = collections.Counter()
 
     def __enter__(self):
-        for peer in self._peers:
+        for peer in self.peers:
             self.guarded(peer, lambda: None)
         return self
 
@@ -38,7 +38,7 @@ class Rounds:
         for number in range(1, repetitions + 1):
             operations = list(rows)
             random.shuffle(operations)
-            for peer in self._peers:
+            for peer in self.peers:
                 say(f"  round {number} of {repetitions}: {peer.name}")
                 samples = self.guarded(peer, lambda: peer.run(operations))
                 for operation, sample in zip(operations, samples or [None] * len(operations)):
