@@ -8,6 +8,7 @@ namespace {
 
 using planner::FlightState;
 using planner::SlotState;
+using planner::SpillState;
 
 struct TrustsTheLastByte final : FlightState {
   using FlightState::FlightState;
@@ -45,6 +46,10 @@ struct QueuesFeeders final : FlightState {
 struct HoardsMemory final : SlotState {
   using SlotState::SlotState;
   void GiveBack() override {}
+};
+
+struct LeavesDiskIdle final : SpillState {
+  bool MayWrite(Time /*now*/) const override { return false; }
 };
 
 struct ReturnsBeforeCommit final : SlotState {
@@ -111,6 +116,11 @@ class PlantedDecisions final : public node::Decisions {
       default:
         return Decisions::Slot(std::move(order), node_name, now);
     }
+  }
+
+  std::unique_ptr<SpillState> Spill() const override {
+    if (fault_ == PlantedFault::kLeavesDiskIdle) return std::make_unique<LeavesDiskIdle>();
+    return Decisions::Spill();
   }
 
  private:

@@ -31,6 +31,7 @@ enum class PlantedFault : std::uint8_t {
   kMisreportsFolds,        // whoever asked hears of fewer sources than the shard folded (R32, R82)
   kFirstDecides,           // a shard goes by the id that whoever comes first knows it by (R44)
   kTrustsGives,            // who is to get one waits for it for ever (R83)
+  kLeavesDiskIdle,         // nothing is written, whoever waits for memory (R120)
   kForgetsItsState,        // a restarted shard does not read its state file (R44)
 };
 

@@ -329,7 +329,7 @@ void World::Join(std::size_t host, bool foreign) {
       hosts_[host].id, ++processes_, std::move(segment));
   hosts_[host].turns_before = 0;
   hosts_[host].counted_since = time_.Now();
-  hosts_[host].hoards_since = kNever;
+  hosts_[host].hoards_since = hosts_[host].idle_since = kNever;
   hosts_[host].held_up_since = kNever;
   Tell("{} starts", hosts_[host].member->name());
   if (const auto started = hosts_[host].member->Start(); !started) Broken(started.error().message);

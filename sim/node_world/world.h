@@ -68,6 +68,7 @@ class World {
     Time counted_since{};
     std::uint64_t turns_before = 0;
     Time hoards_since = kNever;
+    Time idle_since = kNever;  // its disk, while somebody waits for memory
     Time held_up_since = kNever;
   };
   using Moment = void (World::*)();

@@ -23,6 +23,8 @@ constexpr Duration kTurnsOf = std::chrono::seconds(1);
 constexpr std::uint64_t kMostTurns = 20'000;
 // Memory that can be spared is given back within this time.
 constexpr Duration kMostHoarding = std::chrono::seconds(1);
+// Whoever waits looks again each second.
+constexpr Duration kMostIdle = std::chrono::seconds(2);
 
 // The cost of a look grows with the number of objects, so a crowd is looked at less often.
 constexpr std::uint64_t kCrowdEvery = 64;
@@ -108,6 +110,14 @@ void World::CheckMemory() {
       host.hoards_since = time_.Now();
     } else if (time_.Now() > host.hoards_since + kMostHoarding) {
       Broken(fmt::format("P14: {} holds memory for an operation that waits for memory",
+                         host.member->name()));
+    }
+    if (frozen || !memory.leaves_disk_idle()) {
+      host.idle_since = kNever;
+    } else if (host.idle_since == kNever) {
+      host.idle_since = time_.Now();
+    } else if (time_.Now() > host.idle_since + kMostIdle) {
+      Broken(fmt::format("P21: somebody waits for memory at {}, which could write to its disk",
                          host.member->name()));
     }
   }

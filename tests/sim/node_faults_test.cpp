@@ -72,6 +72,13 @@ void FullStores(Options& options) {
   options.sums = 3;
   options.calls = 10;
 }
+// With a disk for all that they put.
+void FullStoresWithDisks(Options& options) {
+  LittleMemory(options);
+  options.sums = 0;
+  options.disk_bytes = 64_MiB;
+  options.disk = {};
+}
 // Trees of many sources over slow links that break: some inputs of a slot are far, others begin
 // again. A slot of a ring has one input.
 void ManyBreaks(Options& options) {
@@ -172,9 +179,9 @@ TEST(NodeFaults, WithoutThemLongInventoriesAreToldInOneSession) {
 
 // The options that were tuned for the faults break nothing by themselves.
 TEST(NodeFaults, WithoutThemTheSameHistoriesKeepEveryProperty) {
-  for (const auto tune :
-       {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources, OneFetchAtATime, FullStores,
-        ManyBreaks, SmallSums, SmallForMany, WithNewcomers, WithStateFiles, ManyDrains}) {
+  for (const auto tune : {LittleMemory, ManyAtOnce, ManyWindows, WindowsOfUnequalSources,
+                          OneFetchAtATime, FullStores, FullStoresWithDisks, ManyBreaks, SmallSums,
+                          SmallForMany, WithNewcomers, WithStateFiles, ManyDrains}) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       Options options = Draw(seed);
       tune(options);
@@ -207,6 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"QueuesFeeders", PlantedFault::kQueuesFeeders, "P15", OneFetchAtATime},
         Case{"SpinsForMemory", PlantedFault::kSpinsForMemory, "P13", LittleMemory},
         Case{"HoardsMemory", PlantedFault::kHoardsMemory, "P14", FullStores},
+        Case{"LeavesDiskIdle", PlantedFault::kLeavesDiskIdle, "P21", FullStoresWithDisks},
         Case{"DropsWhatIsToStay", PlantedFault::kDropsWhatIsToStay, "P20", ManyDrains},
         Case{"MisreportsFolds", PlantedFault::kMisreportsFolds, "P6", SmallSums},
         Case{"TrustsGives", PlantedFault::kTrustsGives, "P9", SmallForMany},
