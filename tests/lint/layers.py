@@ -52,13 +52,16 @@ SIM_ROOMS = {
     "seams": {"protocol", "planner", "wire", "net", "directory", "sim/kit"},
     "planner_world": {"protocol", "planner", "sim/kit"},
     "small_world": {"protocol", "planner", "sim/kit", "sim/planner_world"},
-    "session_world": {"protocol", "planner", "sim/kit"},
+    "session_world": {"protocol", "planner", "directory/promises", "sim/kit"},
     "spill_world": set(),
     "node_world": {"protocol", "planner", "wire", "net", "store", "reduce", "directory", "node", "sim/kit",
                    "sim/seams"},
     "commands": {"cli", "sim/planner_world", "sim/node_world"},
 }
 PURE_ROOMS = ("kit", "planner_world", "small_world", "session_world", "spill_world")
+
+# A room of src/directory that is pure as the planner is, and may use base only.
+PROMISES = "directory/promises"
 
 # Planners and their simulation know no socket, clock, thread or log; planners iterate in one order
 # only.
@@ -103,6 +106,8 @@ def in_layer(path, layer, target):
         return PURE
     if why := between_rooms(path, layer, target):
         return why
+    if path.startswith(f"src/{PROMISES}/") and (IMPURE.fullmatch(target) or not in_promises(target)):
+        return "promises of members are pure, and use base only"
     if other == "sim" and path != "src/cli/main.cpp":
         return "nothing on the way of real bytes uses the simulation"
     if layer == "planner" and UNORDERED.fullmatch(target):
@@ -126,6 +131,11 @@ def between_rooms(path, layer, target):
     return None
 
 
+def in_promises(target):
+    """Whether promises may include that: a part of them, of base, or of the standard library."""
+    return target.split("/")[0] not in LAYERS or target.startswith(("base/", f"{PROMISES}/"))
+
+
 def looks_down(here, there):
     """Whether that room of src/node lies before this one; None wires them all."""
     lies = [NODE_ROOMS.index(room) if room in NODE_ROOMS else len(NODE_ROOMS) for room in (here, there)]
@@ -141,7 +151,9 @@ def room_of(path):
 def in_sim(path, room, target):
     first, _, rest = target.partition("/")
     used = f"sim/{rest.split('/')[0]}" if first == "sim" else first
-    if (used in LAYERS or first == "sim") and used not in SIM_ROOMS[room] | {"base", f"sim/{room}"}:
+    if target.startswith(f"{PROMISES}/"):
+        used = PROMISES
+    if (first in LAYERS or first == "sim") and used not in SIM_ROOMS[room] | {"base", f"sim/{room}"}:
         return f"sim/{room} may not use {used}"
     if room in PURE_ROOMS and IMPURE.fullmatch(target):
         return PURE
