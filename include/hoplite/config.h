@@ -41,7 +41,8 @@ struct HOPLITE_EXPORT SecurityConfig {
 
 // Of Node::Start.
 struct HOPLITE_EXPORT NodeConfig {
-  // Addresses of all directory shards, HOST:PORT, in the same order everywhere. Required.
+  // Addresses of all directory shards, HOST:PORT, in the same order everywhere; of a shard with
+  // several members those of all, with slashes between: "H1:7000/H2:7000/H3:7000". Required.
   std::vector<std::string> directory = {};
   // Where peers reach this node's data plane. Port 0 picks a free one.
   std::string listen = "127.0.0.1:0";
@@ -126,7 +127,8 @@ struct HOPLITE_EXPORT DirectoryConfig {
   std::string listen = "127.0.0.1:0";
   // All shards in the same order everywhere, this one among them; empty: this one alone. More
   // shards share the objects and the work; a node keeps a session with each, and each that is away
-  // makes its own objects wait.
+  // makes its own objects wait. Of a shard with three or five members one answers, and the others
+  // stand by: "H1:7000/H2:7000/H3:7000", the preferred one first. `listen` is one of them.
   std::vector<std::string> shards = {};
   // Optional name of the cluster; members of others are refused.
   std::string cluster = {};

@@ -151,6 +151,11 @@ struct ShardStatus {
   std::string away = {};
   std::vector<MovesStatus> moves = {};  // for each reason
   ProcessStatus process = {};           // of the shard
+  // Of a shard with several members: the one that holds it; those that stand by; and those that
+  // should, but that the holder did not hear lately.
+  std::string held_by = {};  // empty: it has one member
+  std::vector<std::string> stand_by = {};
+  std::vector<std::string> silent = {};
 };
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.

@@ -71,7 +71,8 @@ def _object(info: _core.ObjectInfo) -> str:
 
 def _shard(shard: _core.ShardStatus) -> str:
     held = f"{shard.objects} objects, {size(shard.inline_bytes)} of them in the directory"
-    return f"away: {shard.away}" if shard.away else held
+    by = f", held by {shard.held_by}" if shard.held_by else ""
+    return f"away: {shard.away}" if shard.away else held + by
 
 
 def _process(process: _core.ProcessStatus) -> str:

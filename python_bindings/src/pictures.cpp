@@ -145,6 +145,11 @@ void BindCluster(nb::module_& module) {
       .def_ro("inline_total_bytes", &ShardStatus::inline_total_bytes, "The most that these may be.")
       .def_ro("away", &ShardStatus::away,
               "Why it did not answer, so that objects of it are missing; empty: it did.")
+      .def_ro("held_by", &ShardStatus::held_by,
+              "The address of the member that holds it; empty: it has one member.")
+      .def_ro("stand_by", &ShardStatus::stand_by, "Those of the other members.")
+      .def_ro("silent", &ShardStatus::silent,
+              "Those of members that the holder did not hear lately.")
       .def_ro("process", &ShardStatus::process, "What its process takes.");
   Shown<ClusterStatus>(module, "ClusterStatus",
                        "A picture of the cluster, drawn in pages: it is not of one moment.")

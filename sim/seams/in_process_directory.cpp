@@ -143,7 +143,8 @@ class InProcessPort final : public ShardPort {
   InProcessPort(ShardPtr shard, asio::io_context& loop)
       : shard_(std::move(shard)), gate_(std::make_shared<LoopGate>(loop)) {}
 
-  std::unique_ptr<Connection> Open(wire::Hello hello, Receiver receive) override {
+  std::unique_ptr<Connection> Open(const std::string& /*member*/, wire::Hello hello,
+                                   Receiver receive) override {
     auto session = std::make_shared<InProcessSession>(hello.node.id, gate_, std::move(receive));
     auto connection = std::make_unique<InProcessConnection>(shard_, session);
     connection->Send({.hello = std::move(hello)});

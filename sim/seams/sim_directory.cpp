@@ -205,7 +205,8 @@ class SimPort final : public ShardPort {
         there_(std::make_shared<net::Wire>(shard_->network, host, shard_->host)),
         back_(std::make_shared<net::Wire>(shard_->network, shard_->host, host)) {}
 
-  std::unique_ptr<Connection> Open(wire::Hello hello, Receiver receive) override {
+  std::unique_ptr<Connection> Open(const std::string& /*member*/, wire::Hello hello,
+                                   Receiver receive) override {
     auto session = std::make_shared<SimSession>(shard_, host_, loop_, std::move(receive));
     auto connection = std::make_unique<SimConnection>(session);
     for (auto* sessions : {&access_->sessions_, &shard_->sessions}) {

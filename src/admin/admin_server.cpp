@@ -24,6 +24,7 @@
 #include "base/descriptors.h"
 #include "base/exhaustion.h"
 #include "base/log.h"
+#include "base/shard_list.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "base/units.h"
@@ -48,8 +49,7 @@ constexpr std::chrono::milliseconds kLastWords(500);
 ShardPlace PlaceOf(const AdminOptions& options) {
   ShardPlace place{options.shards, {}};
   if (place.shards.empty()) place.shards.push_back(options.shard);
-  const auto own = std::ranges::find(place.shards, options.shard);
-  if (own != place.shards.end()) place.index = own - place.shards.begin();
+  place.index = hoplite::PlaceOf(place.shards, options.shard);
   return place;
 }
 

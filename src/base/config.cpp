@@ -3,6 +3,7 @@
 #include <hoplite/config.h>
 
 #include "base/limits.h"
+#include "base/shard_list.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "base/units.h"
@@ -16,6 +17,12 @@ Result<void> CheckAddress(const char* field, const std::string& text) {
   const auto address = ParseHostPort(text);
   if (!address) return std::unexpected(Bad(std::string(field) + ": " + address.error().message));
   return {};
+}
+
+Result<void> CheckList(const char* field, const std::vector<std::string>& shards) {
+  const Result<void> sound = CheckShards(shards);
+  if (sound) return {};
+  return std::unexpected(Bad(std::string(field) + ": " + sound.error().message));
 }
 
 // Members tell each other times of up to a year.
@@ -57,11 +64,25 @@ bool IsWildcard(const std::string& listen) {
   return address && (address->host == "0.0.0.0" || address->host == "::");
 }
 
+bool HasPort(const std::string& shard, std::uint16_t port) {
+  return std::ranges::any_of(MembersOf(shard), [port](const std::string& member) {
+    return ParseHostPort(member)->port == port;
+  });
+}
+
 // One host has many names, so only ports are compared: without this one's port the list is wrong.
+// Where shards have several members, a member must know which one it is.
 Result<void> CheckOwnPlace(const std::string& listen, const std::vector<std::string>& shards) {
+  const bool several =
+      std::ranges::any_of(shards, [](const std::string& shard) { return shard.contains('/'); });
+  if (several && !PlaceOf(shards, listen)) {
+    return std::unexpected(Bad("shards: '" + listen +
+                               "' of listen is none of them, letter by letter: a member of a shard "
+                               "that has several must know which one it is"));
+  }
   const std::uint16_t port = ParseHostPort(listen)->port;
   const bool listed = std::ranges::any_of(
-      shards, [port](const std::string& shard) { return ParseHostPort(shard)->port == port; });
+      shards, [port](const std::string& shard) { return HasPort(shard, port); });
   if (shards.empty() || listed) return {};
   return std::unexpected(
       Bad("shards: none of them has the port of listen, " + std::to_string(port)));
@@ -99,7 +120,7 @@ Result<void> SecurityConfig::Validate() const {
 Result<void> NodeConfig::Validate() const {
   constexpr std::uint64_t kLeastMemory = 1_MiB;
   if (directory.empty()) return std::unexpected(Bad("directory: at least one address is needed"));
-  for (const std::string& shard : directory) TRY(CheckAddress("directory", shard));
+  TRY(CheckList("directory", directory));
   TRY(CheckAddress("listen", listen));
   if (IsWildcard(listen) && advertise.empty()) {
     return std::unexpected(Bad("advertise: needed when listening on " + listen +
@@ -135,7 +156,7 @@ Result<void> NodeConfig::Validate() const {
 
 Result<void> DirectoryConfig::Validate() const {
   TRY(CheckAddress("listen", listen));
-  for (const std::string& shard : shards) TRY(CheckAddress("shards", shard));
+  TRY(CheckList("shards", shards));
   TRY(CheckOwnPlace(listen, shards));
   TRY(security.Validate());
   TRY(CheckName("cluster", cluster));

@@ -68,6 +68,7 @@ void AddShards(const DirectoryArguments& options, const directory::DirectoryServ
   }
   page.to_shards = shard.security();
   for (const std::string& address : config.shards) {
+    // Of a shard with several members another one may hold it.
     const bool own = address == config.listen;
     page.shards.push_back({address, own ? shard.service() : nullptr});
   }

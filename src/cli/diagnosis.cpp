@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/output.h"
+#include "client/pictures.h"
 
 namespace hoplite::cli {
 namespace {
@@ -57,6 +59,13 @@ class Diagnoser {
                  "certificates or secret");
     }
     Well(subject, fmt::format("answers, and knows {} nodes", shard.picture->nodes.size()));
+    Members(subject, client::ToShardStatus(shard.picture->shard));
+  }
+
+  void Members(const std::string& subject, const ShardStatus& shard) {
+    if (shard.held_by.empty()) return;
+    if (shard.silent.empty()) return Well(subject, MembersInWords(shard));
+    Bad(subject, MembersInWords(shard), "start what is silent, and open its port for the others");
   }
 
   void Node(const ExaminedNode& node) {

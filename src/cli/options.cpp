@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shard_list.h"
 #include "cli/stop_signal.h"
 #include "cli/typed_names.h"
 
@@ -127,15 +128,13 @@ CLI::Option* AddAddress(CLI::App& app, const std::string& flags, std::string& ta
 CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
                           std::vector<std::string>& targets, const std::string& help) {
   const auto read = [&targets, flags](const CLI::results_t& values) {
-    for (const std::string& value : values) {
-      const auto address = ParseAddress(value);
-      if (!address) throw CLI::ValidationError(flags, address.error().message);
-      targets.push_back(*address);
-    }
+    const Result<void> sound = CheckShards(values);
+    if (!sound) throw CLI::ValidationError(flags, sound.error().message);
+    targets = values;
     return true;
   };
   return app.add_option(flags, read, help)
-      ->type_name("HOST:PORT[,...]")
+      ->type_name("HOST:PORT[/...][,...]")
       ->delimiter(',')
       ->expected(1, 1 << 10)
       ->allow_extra_args(false);

@@ -49,7 +49,7 @@ CLI::Option* AddId(CLI::App& app, const std::string& flags, ObjectId& target,
 CLI::Option* AddIds(CLI::App& app, std::vector<ObjectId>& targets, const std::string& help);
 CLI::Option* AddAddress(CLI::App& app, const std::string& flags, std::string& target,
                         const std::string& help);
-// HOST:PORT[,HOST:PORT...]
+// Of shards (base/shard_list.h).
 CLI::Option* AddAddresses(CLI::App& app, const std::string& flags,
                           std::vector<std::string>& targets, const std::string& help);
 

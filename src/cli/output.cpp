@@ -194,6 +194,9 @@ Json ToJson(const ShardStatus& shard) {
           {"most_queued_bytes", shard.most_queued_bytes},
           {"most_queued_node", shard.most_queued_node},
           {"session_queue_bytes", shard.session_queue_bytes},
+          {"held_by", shard.held_by},
+          {"stand_by", shard.stand_by},
+          {"silent", shard.silent},
           {"moves", moves},
           {"process", cli::ToJson(shard.process)}};
 }
@@ -211,6 +214,12 @@ std::string MovesText(const ShardStatus& shard) {
   return fmt::format("; moved {}: {}", Count(sum, "stream"), fmt::join(parts, ", "));
 }
 
+// "  shard 0: held by H1:7000; H2:7000, H3:7000 stand by", or nothing
+std::string MembersText(std::size_t index, const ShardStatus& shard) {
+  if (shard.held_by.empty()) return "";
+  return fmt::format("  shard {}: {}\n", index, MembersInWords(shard));
+}
+
 // "  shard 1: 64 B of 256.0 MiB for small objects and metadata; 2.0 MiB of 64.0 MiB wait for n3,
 // which has most; moved 1 stream: faster 1"
 std::string LimitsText(std::size_t index, const ShardStatus& shard) {
@@ -222,9 +231,10 @@ std::string LimitsText(std::size_t index, const ShardStatus& shard) {
           ? fmt::format("nothing of {} waits for a node", FormatSize(shard.session_queue_bytes))
           : fmt::format("{} of {} wait for {}, which has most", FormatSize(shard.most_queued_bytes),
                         FormatSize(shard.session_queue_bytes), shard.most_queued_node);
-  return fmt::format("  shard {}: {} of {} for small objects and metadata; {}{}{}\n", index,
-                     FormatSize(shard.inline_bytes), FormatSize(shard.inline_total_bytes), queue,
-                     MovesText(shard), ProcessText(shard.process));
+  return fmt::format("{}  shard {}: {} of {} for small objects and metadata; {}{}{}\n",
+                     MembersText(index, shard), index, FormatSize(shard.inline_bytes),
+                     FormatSize(shard.inline_total_bytes), queue, MovesText(shard),
+                     ProcessText(shard.process));
 }
 
 // "1000000 objects on 2 shards: 500020, 499980; 16 MiB in the directory", and each shard's limits
@@ -246,6 +256,16 @@ std::string ObjectsText(const ClusterStatus& status) {
 }
 
 }  // namespace
+
+std::string MembersInWords(const ShardStatus& shard) {
+  const auto part = [](const std::vector<std::string>& members, const char* one,
+                       const char* more) -> std::string {
+    if (members.empty()) return "";
+    return fmt::format("; {} {}", fmt::join(members, ", "), members.size() == 1 ? one : more);
+  };
+  return fmt::format("held by {}{}{}", shard.held_by, part(shard.stand_by, "stands by", "stand by"),
+                     part(shard.silent, "is silent", "are silent"));
+}
 
 Error OutputError(const std::string& path, const char* what) {
   const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;

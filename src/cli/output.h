@@ -33,6 +33,8 @@ Json ReadyEvent(const std::string& role, const std::string& name, const std::str
 Json ToJson(const ProcessStatus& process);
 Json ToJson(const ClusterStatus& status, const TransferRates& rates = {});
 Json ToJson(const ObjectInfo& object, const TransferRates& rates = {});
+// "held by H1:7000; H2:7000, H3:7000 stand by", of a shard that says so.
+std::string MembersInWords(const ShardStatus& shard);
 std::string ToText(const ClusterStatus& status, const TransferRates& rates = {});
 // `names`: of ids that it speaks of.
 std::string ToText(const ObjectInfo& object, const TransferRates& rates = {}, IdNames names = {});

@@ -1,5 +1,6 @@
 #include "client/pictures.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -31,6 +32,15 @@ SlotInfo ToSlotInfo(const protocol::SlotView& view) {
           .valid_bytes = view.valid_bytes,
           .parents = view.parents,
           .stripes = ToNumbers(view.stripes)};
+}
+
+void AddMembers(const protocol::ShardMembers& members, ShardStatus& status) {
+  status.held_by = members.holder;
+  status.silent = members.silent;
+  for (const std::string& member : members.addresses) {
+    const bool silent = std::ranges::count(members.silent, member) > 0;
+    if (member != members.holder && !silent) status.stand_by.push_back(member);
+  }
 }
 
 // What its creator gave with it, or the error in its place.
@@ -111,6 +121,7 @@ ShardStatus ToShardStatus(const protocol::ShardView& view) {
   for (const protocol::MovesView& moves : view.moves) {
     status.moves.push_back({moves.reason, moves.count});
   }
+  AddMembers(view.members, status);
   return status;
 }
 

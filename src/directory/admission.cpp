@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shard_list.h"
+
 namespace hoplite::directory {
 
 namespace {
@@ -75,12 +77,11 @@ std::optional<Error> Admission::CheckForGood(const wire::Hello& hello) const {
     return Refusal(fmt::format("node '{}' names {} directory shards, this shard knows {}",
                                hello.node.name, hello.shard_count, Count(settings_.shards)));
   }
-  const auto own = std::ranges::find(settings_.shards, settings_.address);
-  const auto place = static_cast<std::size_t>(own - settings_.shards.begin());
-  if (own != settings_.shards.end() && hello.shard_index != place) {
+  const auto place = PlaceOf(settings_.shards, settings_.address);
+  if (place && hello.shard_index != *place) {
     return Refusal(
         fmt::format("node '{}' takes this shard for number {} of the list, it is {} of {}",
-                    hello.node.name, hello.shard_index, place, fmt::join(settings_.shards, ",")));
+                    hello.node.name, hello.shard_index, *place, fmt::join(settings_.shards, ",")));
   }
   return std::nullopt;
 }

@@ -35,6 +35,25 @@ inline Error StillCollects(Duration left) {
                       std::chrono::ceil<std::chrono::seconds>(left).count())};
 }
 
+// Of a member that does not hold its shard.
+inline Error NotTheHolder(std::string_view holder) {
+  return {ErrorCode::kUnavailable,
+          holder.empty()
+              ? "this member stands by, and knows of no holder of the shard"
+              : fmt::format("this member stands by for {}, which holds the shard", holder)};
+}
+
 inline constexpr std::string_view kNoAnswer = "it did not answer in time";
+
+// Of an address that can't be reached, and the cause alone, for who names the address otherwise.
+inline constexpr std::string_view kCannotConnect = "cannot connect to ";
+inline std::string CannotConnect(std::string_view address, std::string_view cause) {
+  return fmt::format("{}{}: {}", kCannotConnect, address, cause);
+}
+inline std::string_view CauseOf(std::string_view why) {
+  const auto colon = why.find(": ");
+  if (!why.starts_with(kCannotConnect) || colon == std::string_view::npos) return why;
+  return why.substr(colon + 2);
+}
 
 }  // namespace hoplite::directory

@@ -6,29 +6,28 @@
 
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
-#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "directory/away.h"
 #include "net/tcp_syscalls.h"
 
 namespace hoplite::directory {
 namespace {
 
 constexpr std::chrono::seconds kLookUp(5);
-// An address that does not answer for so long makes room for the next one.
-constexpr std::chrono::milliseconds kSilence(300);
 
 }  // namespace
 
-std::shared_ptr<Dial> Dial::Start(asio::io_context& loop, const std::string& address, Done done) {
-  std::shared_ptr<Dial> dial(new Dial(loop, std::move(done)));
+std::shared_ptr<Dial> Dial::Start(asio::io_context& loop, const std::string& address, Done done,
+                                  std::function<void()> next) {
+  std::shared_ptr<Dial> dial(new Dial(loop, std::move(done), std::move(next)));
   dial->Resolve(address);
   return dial;
 }
 
 std::shared_ptr<Dial> Dial::Start(asio::io_context& loop, net::Endpoints endpoints, Done done) {
-  std::shared_ptr<Dial> dial(new Dial(loop, std::move(done)));
+  std::shared_ptr<Dial> dial(new Dial(loop, std::move(done), nullptr));
   dial->endpoints_ = std::move(endpoints);
   asio::post(loop, [dial] { dial->Try(0); });
   return dial;
@@ -69,12 +68,12 @@ void Dial::Try(std::size_t which) {
     if (!error) return self->End(*std::exchange(self->socket_, std::nullopt));
     if (!last) return self->Try(which + 1);
     self->End(std::unexpected(
-        Error(ErrorCode::kUnavailable,
-              fmt::format("cannot connect to {}: {}", net::ToString(endpoint), error.message()))));
+        Error(ErrorCode::kUnavailable, CannotConnect(net::ToString(endpoint), error.message()))));
   };
+  if (which > 0 && next_) next_();
   tried_ = which;
   if (!last) {
-    silence_.expires_after(kSilence);
+    silence_.expires_at(net::Share(Now(), kNever, endpoints_.size() - which));
     silence_.async_wait([tried](const asio::error_code& error) {
       if (!error) tried(asio::error::timed_out);
     });

@@ -18,11 +18,13 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/shard_list.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "directory/directory_service.h"
 #include "directory/service_loop.h"
 #include "directory/shard_door.h"
+#include "directory/standing.h"
 #include "directory/state_file.h"
 #include "net/open_door.h"
 #include "net/security.h"
@@ -44,11 +46,16 @@ std::uint64_t MicrosecondsSinceEpoch() {
 
 // Whose a state file is. A shard whose address is written otherwise in the list has no place there.
 std::string OwnerOf(const DirectoryConfig& config) {
-  const auto own = std::ranges::find(config.shards, config.listen);
-  const auto place = own - config.shards.begin();
+  const auto place = PlaceOf(config.shards, config.listen);
   return fmt::format("cluster \"{}\", shard {} of {}", config.cluster,
-                     own == config.shards.end() ? "?" : std::to_string(place),
+                     place ? std::to_string(*place) : "?",
                      std::max<std::size_t>(config.shards.size(), 1));
+}
+
+std::shared_ptr<const Standing> StandingOf(const DirectoryConfig& config) {
+  const auto place = PlaceOf(config.shards, config.listen);
+  return std::make_shared<FixedStanding>(
+      config.listen, place ? MembersOf(config.shards[*place]) : std::vector<std::string>());
 }
 
 ServiceOptions ForService(const DirectoryServerOptions& options, std::uint64_t incarnation) {
@@ -153,7 +160,8 @@ Result<void> DirectoryServer::Impl::Listen() {
              net::Security::Load(options_.security, net::TlsRole::kDirectory, options_.cluster));
   TRY_ASSIGN(door_, ShardDoor::Open(*loop_, options_.listen, security_));
   address_ = door_->address();
-  const ServiceOptions service = ForService(options_, life.state.incarnation);
+  ServiceOptions service = ForService(options_, life.state.incarnation);
+  service.standing = StandingOf(options_);
   service_ = std::make_shared<DirectoryService>(std::make_unique<ShardLoop>(*loop_), service,
                                                 Admission(std::move(life)));
   last_words_ = std::make_unique<net::Timer>(*loop_);

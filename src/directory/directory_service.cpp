@@ -100,13 +100,24 @@ void DirectoryService::Find(const ObjectId& object,
       [self = shared_from_this(), object, done = std::move(done)] { done(self->Look(object)); });
 }
 
+std::optional<Error> DirectoryService::StandsBy() const {
+  if (!options_.standing || options_.standing->holds()) return std::nullopt;
+  return NotTheHolder(members().holder);
+}
+
+protocol::ShardMembers DirectoryService::members() const {
+  return options_.standing ? options_.standing->members() : protocol::ShardMembers();
+}
+
 std::optional<Error> DirectoryService::Collects() {
+  if (auto stands_by = StandsBy()) return stands_by;
   if (state_.collecting()) Turn();
   if (!state_.collecting()) return std::nullopt;
   return StillCollects(state_.CollectsFor(Now()));
 }
 
 Result<protocol::ObjectView> DirectoryService::Look(const ObjectId& object) {
+  if (auto stands_by = StandsBy()) return std::unexpected(*std::move(stands_by));
   auto collects = Collects();  // first: its turn may end that, and change what is found
   std::optional<protocol::ObjectView> found = state_.Find(object);
   const bool exists = found && (found->inlined || !found->holders.empty());
@@ -126,6 +137,7 @@ void DirectoryService::Status(const protocol::PageRequest& page,
     status.shard.queues = self->Queues();
     status.shard.moves = self->tally_.Moves();
     status.shard.process = OwnProcessUse();
+    status.shard.members = self->members();
     if (!page.after) status.nodes = self->state_.Nodes(Now());
     done(std::move(status));
   });
@@ -149,6 +161,11 @@ Metrics DirectoryService::MetricsNow() const {
   metrics.push_back(GaugeOf("hoplite_directory_collecting",
                             "1 while the shard collects what its nodes hold after its start",
                             state_.collecting() ? 1 : 0));
+  metrics.push_back({"hoplite_directory_holds",
+                     "1 while this member holds the shard, 0 while it stands by for the holder",
+                     MetricKind::kGauge,
+                     "holder",
+                     {{members().holder, StandsBy() ? 0.0 : 1.0}}});
   std::ranges::move(MetricsOf(OwnProcessUse()), std::back_inserter(metrics));
   return metrics;
 }
@@ -303,15 +320,15 @@ void DirectoryService::Greet(const SessionPtr& session, const wire::Hello& hello
   leases_.Opened(hello.node.id, now_);
   Record(Decided::kJoined, hello.node.name);
   log::Info("node {} joined, data plane at {}", hello.node.name, hello.node.address);
-  session->Send(
-      {.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
-                                .heartbeat = options_.heartbeat,
-                                .lease = options_.lease,
-                                .tombstone = options_.planner.tombstone,
-                                .orphan_grace = options_.planner.orphan_grace,
-                                .remembered = joined->remembered,
-                                .shard_id = admission_.id(),
-                                .inline_limit_bytes = options_.planner.inline_limit_bytes}});
+  session->Send({.welcome = wire::Welcome{.incarnation = options_.planner.incarnation,
+                                          .heartbeat = options_.heartbeat,
+                                          .lease = options_.lease,
+                                          .tombstone = options_.planner.tombstone,
+                                          .orphan_grace = options_.planner.orphan_grace,
+                                          .remembered = joined->remembered,
+                                          .shard_id = admission_.id(),
+                                          .inline_limit_bytes = options_.planner.inline_limit_bytes,
+                                          .members = members()}});
   Apply(planner::NodeJoined{hello.node, hello.highest_incarnation, hello.owner_number,
                             hello.register_number});
 }

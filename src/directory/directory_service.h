@@ -34,6 +34,7 @@
 #include "directory/session.h"
 #include "directory/shard_port.h"
 #include "directory/shard_tally.h"
+#include "directory/standing.h"
 #include "planner/shard/directory_state.h"
 #include "wire/directory_session.h"
 
@@ -47,6 +48,7 @@ struct ServiceOptions {
   // What may wait for one node; while there is more, nothing that it says is acknowledged.
   std::uint64_t session_queue_bytes = 64 * 1024 * 1024;
   Pace pace;
+  std::shared_ptr<const Standing> standing = {};  // null: the shard has one member
 };
 
 // Held by shared_ptr, since turns and timers of the loop keep it.
@@ -72,8 +74,12 @@ class DirectoryService : public std::enable_shared_from_this<DirectoryService> {
   Metrics MetricsNow() const;
   // What it decided lately. Any thread.
   std::vector<Recorded> Decisions() const { return recorder_.Read(); }
-  // unavailable, while it still collects what its nodes hold. Takes a turn: perhaps nothing else has
-  // happened since.
+  // unavailable, if another member holds the shard; none: this one does.
+  std::optional<Error> StandsBy() const;
+  // Of the shard, where there are several.
+  protocol::ShardMembers members() const;
+  // unavailable, while it stands by, or still collects what its nodes hold. Takes a turn: perhaps
+  // nothing else has happened since.
   std::optional<Error> Collects();
   // After each turn: those of the watched objects that something happened to.
   void OnTouched(std::function<void(const ObjectId&)> touched) { touched_ = std::move(touched); }

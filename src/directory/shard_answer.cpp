@@ -40,10 +40,10 @@ ShardAnswer ShardAnswer::Of(const std::vector<Recorded>& decisions) {
   return answer;
 }
 
-ShardAnswer ShardAnswer::Of(const Error& why) {
+ShardAnswer ShardAnswer::Of(const Error& why, const protocol::ShardMembers& members) {
   ShardAnswer answer;
   v1::ShardMessage message;
-  *message.mutable_failure() = wire::ToProto(wire::NoAnswer{why});
+  *message.mutable_failure() = wire::ToProto(wire::NoAnswer{why, members});
   message.AppendToString(&answer.bytes_);
   answer.whole_ = true;
   return answer;

@@ -17,7 +17,7 @@ class ShardAnswer {
  public:
   static ShardAnswer Of(protocol::StatusPage page);
   static ShardAnswer Of(const Result<protocol::ObjectView>& found);
-  static ShardAnswer Of(const Error& why);
+  static ShardAnswer Of(const Error& why, const protocol::ShardMembers& members = {});
   static ShardAnswer Of(const std::vector<Recorded>& decisions);
 
   // The next bytes of a serialized ShardMessage, some 64 KiB; `last` tells whether these were all.

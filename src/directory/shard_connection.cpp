@@ -15,9 +15,10 @@ std::shared_ptr<ShardConnection> ShardConnection::Open(asio::io_context& loop,
                                                        Receiver receive) {
   const std::shared_ptr<ShardConnection> self(new ShardConnection(
       loop, address, std::move(security), std::move(hello), std::move(receive)));
-  self->dial_ = Dial::Start(loop, address, [self](Result<net::TcpSocket> outcome) {
-    self->OnConnected(std::move(outcome));
-  });
+  self->dial_ = Dial::Start(
+      loop, address,
+      [self](Result<net::TcpSocket> outcome) { self->OnConnected(std::move(outcome)); },
+      [self] { self->receive_({}); });
   return self;
 }
 
@@ -45,6 +46,7 @@ void ShardConnection::OnConnected(Result<net::TcpSocket> outcome) {
                   .on_end = end,
                   .on_room = nullptr});
   Send({.hello = hello_});
+  receive_({});
 }
 
 void ShardConnection::Hear(std::string_view frame) {

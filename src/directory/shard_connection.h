@@ -20,7 +20,8 @@ class ShardConnection : public std::enable_shared_from_this<ShardConnection> {
  public:
   using Receiver = std::function<void(wire::ShardMessage)>;
 
-  // `receive` runs later, with `ended` last, and never after Close.
+  // `receive` runs later, with `ended` last, and never after Close; with nothing when another address
+  // of the name is tried, and when one is connected to.
   static std::shared_ptr<ShardConnection> Open(asio::io_context& loop, const std::string& address,
                                                net::SecurityPtr security, wire::Hello hello,
                                                Receiver receive);

@@ -71,6 +71,9 @@ class ShardDoor::Newcomer : public std::enable_shared_from_this<Newcomer> {
     if (!asks && !first.has_hello()) return SendAway("a session must begin with Hello");
     WaitNoMore();
     if (asks) return ShardQuestions::Start(door_->loop_, door_->service_, socket_, first);
+    if (const auto why = door_->service_->StandsBy()) {
+      return SendLast(*socket_, {.error = *why, .members = door_->service_->members()});
+    }
     TcpSession::Start(door_->service_, socket_, first);
   }
   // Words for who does not speak the protocol would be noise to him.

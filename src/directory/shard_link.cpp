@@ -38,6 +38,7 @@ ShardLink::ShardLink(asio::io_context& loop, ShardPort& port, wire::Hello hello,
       times_(times),
       pace_(pace),
       loop_(loop),
+      order_(port.members()),
       timer_(loop),
       pause_(times.first_pause),
       teller_(hello_.shard_index, hooks) {}
@@ -58,11 +59,13 @@ void ShardLink::Open() {
   beats_.clear();
   vouched_ = NowSinceBoot();
   const std::uint64_t attempt = ++attempt_;
-  After(times_.welcome, &ShardLink::GiveUpGreeting);
-  connection_ = port_.Open(hello_, [weak = weak_from_this(), attempt](wire::ShardMessage message) {
-    const auto self = weak.lock();
-    if (self && self->attempt_ == attempt) self->OnMessage(std::move(message));
-  });
+  After(order_.patience(times_.welcome), &ShardLink::GiveUpGreeting);
+  connection_ = port_.Open(order_.current(), hello_,
+                           [weak = weak_from_this(), attempt](wire::ShardMessage message) {
+                             const auto self = weak.lock();
+                             if (self && self->attempt_ == attempt)
+                               self->OnMessage(std::move(message));
+                           });
 }
 
 bool ShardLink::Holds(std::size_t shard) const { return hooks_.holds && hooks_.holds(shard); }
@@ -134,6 +137,9 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
   const std::uint64_t attempt = attempt_;
   if (message.shard_id) known_.at(hello_.shard_index) = *message.shard_id;
   if (message.welcome && state_ == State::kGreeting) OnWelcome(*message.welcome);
+  if (state_ == State::kGreeting && !message.ended) {
+    After(order_.patience(times_.welcome), &ShardLink::GiveUpGreeting);
+  }
   for (const protocol::NodeAction& action : message.actions) {
     if (attempt != attempt_ || state_ != State::kOpen) return;  // a hook may have stopped us
     hello_.highest_incarnation = std::max(hello_.highest_incarnation, IncarnationIn(action));
@@ -151,6 +157,7 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
     }
     // The shard hears us, so the next attempt need not pause as after one that failed at once.
     pause_ = times_.first_pause;
+    order_.Lasts();
   }
   if (message.number) connection_->Send({.taken = message.number});
   if (message.taken && state_ == State::kOpen) {
@@ -162,7 +169,8 @@ void ShardLink::OnMessage(wire::ShardMessage message) {
 }
 
 void ShardLink::OnWelcome(const wire::Welcome& welcome) {
-  const auto level = std::exchange(why_away_, {}) ? log::Level::kWarn : log::Level::kInfo;
+  const auto level = std::exchange(logged_, {}) ? log::Level::kWarn : log::Level::kInfo;
+  why_away_.reset();
   log::Write(level, fmt::format("session with directory shard {} is open", hello_.shard_index));
   known_.at(hello_.shard_index) = welcome.shard_id;
   const std::uint64_t attempt = attempt_;
@@ -170,6 +178,7 @@ void ShardLink::OnWelcome(const wire::Welcome& welcome) {
   CheckOwnStanding(welcome);
   if (attempt != attempt_) return;
   welcome_ = welcome;
+  order_.Answers(welcome.members);
   last_ack_ = silent_since_ = beat_due_ = Now();
   patience_ = {};
   if (hooks_.on_owner_terms) {
@@ -201,22 +210,48 @@ void ShardLink::CheckOwnStanding(const wire::Welcome& welcome) {
 
 void ShardLink::OnEnded(const wire::Ended& ended) {
   const std::uint64_t attempt = attempt_;
-  LogEnd(ended.error);
+  const std::optional<Error> away = TryNext(ended);
+  if (away) LogEnd(*away);
+  if (!away) NoteMove(ended.error);
   Leave();
   if (attempt + 1 != attempt_) return;
   if (MayRetry(ended)) {
-    After(pause_, &ShardLink::Open);
-    pause_ = std::min(2 * pause_, times_.longest_pause);
-    if (ended.error.code != ErrorCode::kAlreadyExists) Settle();
+    After(away ? NextPause() : Duration{0}, &ShardLink::Open);
+    if (away && ended.error.code != ErrorCode::kAlreadyExists) Settle();
     return;
   }
   state_ = State::kStopped;
   if (hooks_.on_refused) hooks_.on_refused(ended.error);
 }
 
+// Nothing, if another member is tried at once; else why the shard is away.
+std::optional<Error> ShardLink::TryNext(const wire::Ended& ended) {
+  const bool stands_by = !ended.members.addresses.empty();
+  // What refuses the node holds the shard: it is asked again.
+  if (!stands_by && Refuses(ended.error)) return ended.error;
+  const bool over = stands_by ? order_.StandsBy(ended.members) : order_.Fails(ended.error.message);
+  if (!over) return std::nullopt;
+  if (order_.alone()) return ended.error;
+  return Error(ErrorCode::kUnavailable, order_.Report());
+}
+
+// A session that moves is no shard that is away, until a round has ended.
+void ShardLink::NoteMove(const Error& why) {
+  if (state_ == State::kOpen) {
+    log::Info("directory shard {}: {}; {} is tried next", hello_.shard_index, why.message,
+              order_.current());
+  }
+  if (!why_away_) why_away_ = why;
+}
+
+Duration ShardLink::NextPause() {
+  const Duration longest = order_.alone() ? times_.longest_pause : times_.between_rounds;
+  return std::exchange(pause_, std::min(2 * pause_, longest));
+}
+
 // Once for each kind of reason, however often it is tried again.
 void ShardLink::LogEnd(const Error& why) {
-  const bool news = !why_away_ || why_away_->code != why.code;
+  const bool news = std::exchange(logged_, why.code) != why.code;
   why_away_ = why;
   const log::Level level = news ? log::Level::kWarn : log::Level::kDebug;
   if (!Refuses(why)) return log::Write(level, Away(hello_.shard_index, why.message));

@@ -2,6 +2,9 @@
 //
 //   closed --Open--> greeting --Welcome--> open --ended--> closed, again after a short pause
 //
+// Of a shard with several members MemberOrder names the one that is tried: the pause is between two
+// rounds, and the shard is away when a round has ended.
+//
 // Decides: when to try again, when the shard is silent for too long, whether the node's copies are
 // still to be believed. A node that has been welcome and holds copies is never told to leave by a
 // shard that refuses it, except that another took its name. Is told: what the shard says. From
@@ -25,6 +28,7 @@
 #include "base/time.h"
 #include "directory/directory_client.h"
 #include "directory/inventory_teller.h"
+#include "directory/member_order.h"
 #include "directory/patience.h"
 #include "directory/session_outbox.h"
 #include "directory/shard_port.h"
@@ -36,7 +40,8 @@ namespace hoplite::directory {
 struct LinkTimes {
   Duration first_pause = std::chrono::milliseconds(20);  // before another try; doubles
   Duration longest_pause = std::chrono::milliseconds(500);
-  Duration welcome = std::chrono::seconds(1);  // a Hello unanswered for so long is given up
+  Duration between_rounds = std::chrono::milliseconds(100);  // instead, where there are members
+  Duration welcome = std::chrono::seconds(1);  // an attempt that is silent for so long is given up
   // A name in use may be that of a node whose death isn't noticed yet; for so long it is asked for
   // again. A shard bears the silence of one that was late for up to five leases (R58).
   Duration name_in_use = std::chrono::seconds(7);
@@ -80,6 +85,9 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   bool TellMore();
   void Flush();
   void OnEnded(const wire::Ended& ended);
+  std::optional<Error> TryNext(const wire::Ended& ended);
+  void NoteMove(const Error& why);
+  Duration NextPause();
   bool Holds(std::size_t shard) const;
   void LogEnd(const Error& why);
   std::string WhatNow(const Error& refusal) const;
@@ -102,6 +110,7 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   State state_ = State::kClosed;
   std::unique_ptr<Connection> connection_;
   std::uint64_t attempt_ = 0;  // messages of an earlier attempt are ignored
+  MemberOrder order_;
   net::Timer timer_;
   Duration pause_;
   std::optional<wire::Welcome> welcome_;  // of the current or the last session
@@ -116,9 +125,10 @@ class ShardLink : public std::enable_shared_from_this<ShardLink> {
   std::map<std::uint64_t, Time> beats_;  // not answered yet: when they left, since boot
   Time vouched_;                         // when what the shard answered last left, since boot
   std::optional<Time> name_refused_since_;
-  bool settled_ = false;           // on_settled was told
-  std::optional<Error> why_away_;  // the end of the last session or attempt, until Welcome
-  Time away_since_{};              // the end of the last session, or Start
+  bool settled_ = false;             // on_settled was told
+  std::optional<Error> why_away_;    // the end of the last session or round, until Welcome
+  std::optional<ErrorCode> logged_;  // of why it is away, until Welcome
+  Time away_since_{};                // the end of the last session, or Start
 };
 
 }  // namespace hoplite::directory

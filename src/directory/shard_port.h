@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <hoplite/object_id.h>
 #include <hoplite/result.h>
@@ -25,9 +27,11 @@ class Connection {
 class ShardPort {
  public:
   virtual ~ShardPort() = default;
-  // Says hello; `receive` runs on the node's loop with each message of the shard. The last has
-  // `ended`, also when the shard can't be reached.
-  virtual std::unique_ptr<Connection> Open(wire::Hello hello,
+  // The shard's members, in the order of the list. One needs no name.
+  virtual std::vector<std::string> members() const { return {""}; }
+  // Says hello to that member; `receive` runs on the node's loop with each message of the shard. The last has
+  // `ended`, also when the shard can't be reached. An empty one says that the attempt gets on.
+  virtual std::unique_ptr<Connection> Open(const std::string& member, wire::Hello hello,
                                            std::function<void(wire::ShardMessage)> receive) = 0;
   // `done` runs on the node's loop; it may stay away after the timeout.
   virtual void Find(const ObjectId& object, Duration timeout,

@@ -38,6 +38,9 @@ void ShardQuestions::Hear(std::string_view frame) {
 void ShardQuestions::Take(const v1::NodeMessage& question) {
   socket_->Pause();
   CloseAfter(kStalled);
+  if (const auto why = service_->StandsBy()) {
+    return Answer(ShardAnswer::Of(*why, service_->members()));
+  }
   if (question.has_status()) {
     const Result<protocol::PageRequest> page = wire::FromProto(question.status());
     if (!page) return Answer(ShardAnswer::Of(page.error()));

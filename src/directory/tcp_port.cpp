@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shard_list.h"
 #include "base/try.h"
 #include "directory/question_line.h"
 #include "directory/shard_connection.h"
@@ -33,10 +34,11 @@ class TcpPort final : public ShardPort {
         questions_(std::make_shared<QuestionLine>(loop, address_, security_)) {}
   ~TcpPort() override { Stop(); }
 
-  std::unique_ptr<Connection> Open(wire::Hello hello,
+  std::vector<std::string> members() const override { return MembersOf(address_); }
+  std::unique_ptr<Connection> Open(const std::string& member, wire::Hello hello,
                                    std::function<void(wire::ShardMessage)> receive) override {
     return std::make_unique<TcpConnection>(
-        ShardConnection::Open(loop_, address_, security_, std::move(hello), std::move(receive)));
+        ShardConnection::Open(loop_, member, security_, std::move(hello), std::move(receive)));
   }
 
   void Find(const ObjectId& object, Duration timeout,
@@ -83,7 +85,7 @@ class TcpPort final : public ShardPort {
   }
 
   asio::io_context& loop_;
-  const std::string address_;
+  const std::string address_;  // of all members
   const net::SecurityPtr security_;
   const std::shared_ptr<QuestionLine> questions_;
 };

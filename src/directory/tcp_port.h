@@ -12,6 +12,7 @@
 namespace hoplite::directory {
 
 // Sessions and questions have a connection each, on `loop`; by TLS unless `security` is null.
+// `address` is that of a shard: of all its members, with slashes between.
 std::unique_ptr<ShardPort> MakeTcpPort(asio::io_context& loop, std::string address,
                                        net::SecurityPtr security);
 

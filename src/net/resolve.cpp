@@ -1,5 +1,6 @@
 #include "net/resolve.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -68,7 +69,9 @@ Result<Endpoints> ResolveNow(const HostPort& target) {
 }
 
 Time Share(Time now, Time deadline, std::size_t addresses) {
-  return now + (deadline - now) / static_cast<Duration::rep>(addresses);
+  if (addresses == 1) return deadline;
+  const Duration share = (deadline - now) / static_cast<Duration::rep>(addresses);
+  return now + std::min(share, kAddressPatience);
 }
 
 }  // namespace hoplite::net

@@ -1,6 +1,7 @@
 // Host names to addresses.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -18,8 +19,10 @@ using Endpoints = std::vector<asio::ip::tcp::endpoint>;
 Task<Result<Endpoints>> Resolve(HostPort target, Time deadline);
 // The same at once, for the address to listen on.
 Result<Endpoints> ResolveNow(const HostPort& target);
-// Until when the first of so many addresses may be tried, so that one that is silent leaves time for
-// the others.
+// An address that is silent for so long makes room for the next one.
+inline constexpr Duration kAddressPatience = std::chrono::milliseconds(300);
+// Until when the first of so many addresses may be tried: so long at most, and so that the others have
+// their share of the time. The last has all that is left.
 Time Share(Time now, Time deadline, std::size_t addresses);
 
 }  // namespace hoplite::net

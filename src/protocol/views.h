@@ -95,14 +95,22 @@ struct MovesView {
   std::string reason;  // as of the metric hoplite_directory_moves_total
   std::uint64_t count = 0;
 };
+// Of a shard that has several members. Without addresses it has one.
+struct ShardMembers {
+  std::vector<std::string> addresses = {};  // the preferred one first
+  std::string holder = {};                  // one of them, which answers; empty: not known
+  std::vector<std::string> silent = {};     // those that the holder did not hear lately
+  friend bool operator==(const ShardMembers&, const ShardMembers&) = default;
+};
 struct ShardView {
   std::uint64_t objects = 0;  // that it has a record of
   std::uint64_t inline_bytes = 0;
   std::uint64_t inline_total_bytes = 0;  // the limit of those
-  // The service adds the next three: the planner knows no session or process, and counts nothing.
+  // The service adds the next four: the planner knows no session or process, and counts nothing.
   SessionQueuesView queues;
   std::vector<MovesView> moves = {};
   ProcessUse process = {};
+  ShardMembers members = {};
 };
 
 // A page is drawn in one go, so it is bounded: a shard that answers has sessions to serve, too.

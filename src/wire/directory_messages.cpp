@@ -53,11 +53,11 @@ FIELDS(Hello, FIELD(protocol), NodeOfHello{}, FIELD(cluster, AtMost<kMaxNameByte
 FIELDS(Welcome, FIELD(incarnation), FIELD_AS(heartbeat, heartbeat_us), FIELD_AS(lease, lease_us),
        FIELD_AS(tombstone, tombstone_us), FIELD_AS(orphan_grace, orphan_grace_us),
        FIELD(remembered), FIELD(shard_id), FIELD(inline_limit_bytes, OrDefault),
-       Check<CanBeObeyed>());
+       FIELD(members, OrNone), Check<CanBeObeyed>());
 template <>
 inline constexpr auto kFields<Error> = List{FIELD(code), FIELD(message)};
-FIELDS(Ended, FLAT(error), FIELD(retry));
-FIELDS(NoAnswer, FLAT(error));
+FIELDS(Ended, FLAT(error), FIELD(retry), FIELD(members, OrNone));
+FIELDS(NoAnswer, FLAT(error), FIELD(members, OrNone));
 
 // directory_events.cpp and directory_actions.cpp have their lists.
 struct FormOfWord {

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "protocol/node_action.h"
 #include "protocol/node_event.h"
+#include "protocol/views.h"
 
 namespace hoplite::wire {
 
@@ -43,17 +44,20 @@ struct Welcome {
   bool remembered = false;   // the shard still has what this node said in its last session
   std::uint64_t shard_id = 0;
   std::uint64_t inline_limit_bytes = kMaxInlineBytes;  // it keeps the bytes of no larger object
+  protocol::ShardMembers members = {};
 };
 
 // Why a session was refused or ends.
 struct Ended {
   Error error{ErrorCode::kInternal, ""};
-  bool retry = true;  // false: joining again can't succeed
+  bool retry = true;                    // false: joining again can't succeed
+  protocol::ShardMembers members = {};  // some: this one does not hold the shard
 };
 
 // Why a question has no other answer.
 struct NoAnswer {
   Error error{ErrorCode::kInternal, ""};
+  protocol::ShardMembers members = {};  // some: this one does not hold the shard
 };
 
 // The parts of a message are meant in this order. `number` and `taken` pace events and actions, see

@@ -46,6 +46,23 @@ bool IsAddress(const std::string& text) {
   return text.size() <= kMaxNameBytes && ParseHostPort(text);
 }
 
+Result<void> MembersAreOfOneShard(const protocol::ShardMembers& members) {
+  const auto& addresses = members.addresses;
+  const auto listed = [&](const std::string& one) {
+    return std::ranges::count(addresses, one) > 0;
+  };
+  const auto twice = [&](const std::string& one) { return std::ranges::count(addresses, one) > 1; };
+  if (!std::ranges::all_of(addresses, IsAddress)) {
+    return Bad("addresses", "has no addresses of the form HOST:PORT");
+  }
+  if (std::ranges::any_of(addresses, twice)) return Bad("addresses", "has one twice");
+  if (!members.holder.empty() && !listed(members.holder)) {
+    return Bad("holder", "is none of the members");
+  }
+  if (std::ranges::all_of(members.silent, listed)) return {};
+  return Bad("silent", "has one that is no member");
+}
+
 bool IsMetadata(std::string_view bytes) {
   return protocol::UsersPart(bytes).size() <= kMaxMetadataBytes;
 }

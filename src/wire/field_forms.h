@@ -20,9 +20,11 @@
 #include "base/ids.h"
 #include "base/layout.h"
 #include "base/limits.h"
+#include "base/shard_list.h"
 #include "base/time.h"
 #include "protocol/node_event.h"
 #include "protocol/node_info.h"
+#include "protocol/views.h"
 #include "wire/message_fields.h"
 
 namespace hoplite::wire {
@@ -267,6 +269,7 @@ struct OrDefault : ByType {
 inline bool IsNone(const Stamp& stamp) { return !stamp; }
 inline bool IsNone(const Layout& layout) { return layout.block_bytes == 0; }
 inline bool IsNone(const protocol::ShardFold& fold) { return fold.sources.empty(); }
+inline bool IsNone(const protocol::ShardMembers& members) { return members.addresses.empty(); }
 struct OrNone : OrDefault {
   static void Write(const auto& value, const auto& to) {
     if (!IsNone(value)) ByType::Write(value, to);
@@ -334,6 +337,9 @@ FIELDS(protocol::NodeInfo, FIELD(id, Given), FIELD(name, NameText), FIELD(addres
        FIELD(site, NameOrEmpty), Unsent<&protocol::NodeInfo::link_bytes_per_second>());
 FIELDS(ProcessUse, FIELD(version, NameOrEmpty), FIELD(resident_bytes), FIELD(descriptors),
        FIELD(descriptor_limit), FIELD_AS(processor_time, processor_us));
+Result<void> MembersAreOfOneShard(const protocol::ShardMembers& members);
+FIELDS(protocol::ShardMembers, FIELD(addresses, AtMost<kMaxMembers>), FIELD(holder),
+       FIELD(silent, AtMost<kMaxMembers>), Check<MembersAreOfOneShard>());
 FIELDS(protocol::StoreUsage, FIELD(memory_bytes), FIELD(used_bytes), FIELD(corrupt_blocks),
        FIELD(received_bytes), FIELD(sent_bytes), FIELD(told_at_us), FIELD(disk_bytes),
        FIELD(disk_used_bytes), FIELD(process));

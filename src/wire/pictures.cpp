@@ -12,7 +12,7 @@ FIELDS(protocol::SessionQueuesView, FIELD_AS(limit_bytes, session_queue_bytes),
        FIELD_AS(most_bytes, most_queued_bytes), FIELD_AS(most_node, most_queued_node));
 FIELDS(protocol::MovesView, FIELD(reason), FIELD(count));
 FIELDS(protocol::ShardView, FIELD(objects), FIELD(inline_bytes), FIELD(inline_total_bytes),
-       FLAT(queues), FIELD(moves), FIELD(process));
+       FLAT(queues), FIELD(moves), FIELD(process), FIELD(members, OrNone));
 
 FIELDS(protocol::HolderView, FIELD(node), FIELD(node_name), FIELD(complete), FIELD(producing),
        FIELD(valid_bytes), FIELD(bytes_per_second), FIELD_AS(rate_age, rate_age_us));

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "admin/admin_server.h"
+#include "base/shard_list.h"
 #include "hoplite/admin/v1/admin.grpc.pb.h"
 #include "testing/directory_cluster.h"
 #include "testing/directory_node.h"
@@ -38,9 +39,10 @@ using PendingWait = Pending<v1::WaitExistsResponse>;
 
 class AdminTest : public testing::Test {
  protected:
+  // The last member of the first shard.
   void Start(std::chrono::milliseconds collects = 0ms, std::vector<std::string> shards = {}) {
     auto options = test::DirectoryCluster::Patient();
-    options.listen = shards.empty() ? "127.0.0.1:0" : shards.front();
+    options.listen = shards.empty() ? "127.0.0.1:0" : MembersOf(shards.front()).back();
     options.shards = shards;
     options.recovery_window = options.recovery_limit = collects;
     options.security = security_;

@@ -203,6 +203,15 @@ TEST_F(AdminTest, AShardThatCollectsIsUnavailable) {
   EXPECT_EQ(Info({std::string(20, 'i')}, info).error_code(), StatusCode::UNAVAILABLE);
 }
 
+TEST_F(AdminTest, AMemberThatStandsByNamesTheHolder) {
+  Start(0ms, {"127.0.0.1:1/127.0.0.1:2/" + test::FreeAddress()});
+  v1::StatusResponse response;
+  const grpc::Status status = Status(response);
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(), "this member stands by for 127.0.0.1:1, which holds the shard");
+  EXPECT_EQ(Wait({ObjectId::Random()})->Code(), StatusCode::UNAVAILABLE);
+}
+
 TEST_F(AdminTest, AShardThatCollectedGoesOnThoughNobodyCame) {
   Start(300ms);
   EXPECT_TRUE(test::Eventually([&] { return ServiceGoesOn(); }));

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/output.h"
 #include "client/pictures.h"
 
 namespace hoplite::cli::top {
@@ -53,6 +54,10 @@ void Model::Look(Time now, const std::vector<ShardLook>& shards) {
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const ShardLook& shard = shards[i];
     if (!shard.away.empty()) picture_.remarks.push_back(shard.away);
+    if (Answers(shard) && !shard.members.holder.empty()) {
+      picture_.remarks.push_back(fmt::format(
+          "shard {}: {}", i, MembersInWords(client::ToShardStatus({.members = shard.members}))));
+    }
     if (Answers(shard) && !shard.all) {
       picture_.remarks.push_back(fmt::format(
           "{}: not everything under way is shown: it is too much", ShardText(i, shards.size())));

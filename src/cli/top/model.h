@@ -27,6 +27,7 @@ struct ShardLook {
   std::vector<protocol::ObjectView> objects;  // under way
   std::uint64_t object_count = 0;             // also those that are not
   ProcessUse process = {};                    // of the shard
+  protocol::ShardMembers members = {};        // of the shard, where there are several
   bool all = true;                            // what is under way is all here
   // Of the object that is followed, if it is one of this shard.
   std::optional<Result<protocol::ObjectView>> followed = {};
@@ -54,7 +55,7 @@ struct ObjectRow {
 struct Picture {
   std::vector<NodeRow> nodes;        // by name
   std::vector<ObjectRow> objects;    // under way, those with most streams and waiters first
-  std::vector<std::string> remarks;  // what is missing
+  std::vector<std::string> remarks;  // what is missing; who holds a shard
   std::uint64_t object_count = 0;    // also those that are not under way
   std::optional<Result<ObjectRow>> followed = {};
 };

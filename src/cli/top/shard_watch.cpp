@@ -56,6 +56,7 @@ void ShardWatch::Take(Result<protocol::StatusPage> page) {
     coming_.nodes = std::move(page->nodes);
     coming_.object_count = page->shard.objects;
     coming_.process = std::move(page->shard.process);
+    coming_.members = std::move(page->shard.members);
   }
   std::ranges::move(page->page.objects, std::back_inserter(coming_.objects));
   coming_.all = !page->page.more;

@@ -39,7 +39,8 @@ SameProcessPort::SameProcessPort(asio::io_context& loop,
     : shard_(std::move(shard)), gate_(std::make_shared<Gate>(loop)) {}
 
 std::unique_ptr<directory::Connection> SameProcessPort::Open(
-    wire::Hello /*hello*/, std::function<void(wire::ShardMessage)> /*receive*/) {
+    const std::string& /*member*/, wire::Hello /*hello*/,
+    std::function<void(wire::ShardMessage)> /*receive*/) {
   return nullptr;
 }
 
@@ -53,8 +54,12 @@ void SameProcessPort::Find(const ObjectId& object, Duration /*timeout*/,
 
 void SameProcessPort::Status(const protocol::PageRequest& page, Duration /*timeout*/,
                              std::function<void(Result<protocol::StatusPage>)> done) {
-  shard_->Status(page, [gate = gate_, done = std::move(done)](protocol::StatusPage said) {
-    const auto kept = std::make_shared<protocol::StatusPage>(std::move(said));
+  shard_->Status(page, [gate = gate_, shard = shard_.get(),
+                        done = std::move(done)](protocol::StatusPage said) {
+    using Answer = Result<protocol::StatusPage>;
+    const auto why = shard->StandsBy();
+    const auto kept =
+        std::make_shared<Answer>(why ? Answer(std::unexpected(*why)) : Answer(std::move(said)));
     gate->Pass([done, kept] { done(std::move(*kept)); });
   });
 }

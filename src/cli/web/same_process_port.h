@@ -19,7 +19,8 @@ class SameProcessPort final : public directory::ShardPort {
 
   // There are no sessions: null.
   std::unique_ptr<directory::Connection> Open(
-      wire::Hello hello, std::function<void(wire::ShardMessage)> receive) override;
+      const std::string& member, wire::Hello hello,
+      std::function<void(wire::ShardMessage)> receive) override;
   void Find(const ObjectId& object, Duration timeout,
             std::function<void(Result<protocol::ObjectView>)> done) override;
   void Status(const protocol::PageRequest& page, Duration timeout,

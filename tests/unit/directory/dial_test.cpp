@@ -82,6 +82,9 @@ TEST(DialTest, EachAddressHasItsShareOfTheTime) {
   EXPECT_EQ(net::Share(now, now + 900ms, 3), now + 300ms);
   EXPECT_EQ(net::Share(now + 300ms, now + 900ms, 2), now + 600ms);
   EXPECT_EQ(net::Share(now + 600ms, now + 900ms, 1), now + 900ms);
+  EXPECT_EQ(net::Share(now, now + 100s, 2), now + 300ms);
+  EXPECT_EQ(net::Share(now, kNever, 2), now + 300ms);
+  EXPECT_EQ(net::Share(now, kNever, 1), kNever);
 }
 
 }  // namespace

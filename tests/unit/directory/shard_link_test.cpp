@@ -24,7 +24,7 @@ class PlayedShard final : public ShardPort {
  public:
   explicit PlayedShard(asio::io_context& loop) : loop_(loop) {}
 
-  std::unique_ptr<Connection> Open(wire::Hello hello,
+  std::unique_ptr<Connection> Open(const std::string& /*member*/, wire::Hello hello,
                                    std::function<void(wire::ShardMessage)> receive) override {
     ++opened;
     hello_id = hello.shard_id;

@@ -242,8 +242,11 @@ TEST(DirectoryMessages, WhatTheSessionItselfSaysComesBackAsItWas) {
                          .orphan_grace = std::chrono::seconds(30),
                          .remembered = true,
                          .shard_id = 77,
-                         .inline_limit_bytes = 4096});
+                         .inline_limit_bytes = 4096,
+                         .members = {.addresses = {"a:1", "b:1", "c:1"}, .holder = "b:1"}});
   ExpectSurvives(Ended{.error = {ErrorCode::kAlreadyExists, "the name is in use"}, .retry = false});
+  ExpectSurvives(Ended{.error = {ErrorCode::kUnavailable, "it stands by"},
+                       .members = {.addresses = {"a:1", "b:1", "c:1"}, .silent = {"c:1"}}});
   ExpectSurvives(NodeView{.node = {NodeId{1}, "n1", "127.0.0.1:1"},
                           .alive = true,
                           .usage = {1 << 30, 1 << 20},
@@ -475,6 +478,22 @@ TEST(HostileWelcome, TimesThatCannotBe) {
        {"inline_limit_bytes", [](auto& m) { m.set_inline_limit_bytes(64 * 1024 + 1); }}});
   ExpectNamed<v1::Ended>(ToProto(Ended{.error = {ErrorCode::kInternal, ""}}),
                          {{"code", [](auto& m) { m.set_code(200); }}});
+}
+
+TEST(HostileMembers, ThatAreNotOfOneShard) {
+  const Ended stands_by{.error = {ErrorCode::kUnavailable, "it stands by"},
+                        .members = {.addresses = {"a:1", "b:1", "c:1"}, .holder = "b:1"}};
+  ExpectNamed<v1::Ended>(
+      ToProto(stands_by),
+      {{"addresses", [](auto& m) { m.mutable_members()->set_addresses(1, "b"); }},
+       {"addresses", [](auto& m) { m.mutable_members()->set_addresses(1, "a:1"); }},
+       {"addresses", [](auto& m) { m.mutable_members()->add_addresses(std::string(300, 'x')); }},
+       {"addresses",
+        [](auto& m) {
+          for (int i = 0; i < 3; ++i) m.mutable_members()->add_addresses("x:" + std::to_string(i));
+        }},
+       {"holder", [](auto& m) { m.mutable_members()->set_holder("d:1"); }},
+       {"silent", [](auto& m) { m.mutable_members()->add_silent("d:1"); }}});
 }
 
 // One bad event spoils its message, wherever it stands.
