@@ -5,6 +5,7 @@
 #include <asio/ip/address.hpp>
 #include <fmt/format.h>
 
+#include "base/shard_list.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "net/resolve.h"
@@ -38,7 +39,10 @@ Result<std::string> AdvertisedAddress(const NodeConfig& config, const std::strin
 
 std::string WrongBesideDirectory(const std::string& address,
                                  const std::vector<std::string>& directory) {
-  const auto elsewhere = std::ranges::find_if_not(directory, IsLoopback);
+  const auto here = [](const std::string& shard) {
+    return std::ranges::all_of(MembersOf(shard), IsLoopback);
+  };
+  const auto elsewhere = std::ranges::find_if_not(directory, here);
   if (!IsLoopback(address) || elsewhere == directory.end()) return {};
   return fmt::format(
       "this node says that others reach it at {}, which no other host can, but the directory is at "

@@ -34,7 +34,7 @@ class Lists(CommandTest):
         first, second, third = self.addresses
         there, _ = self.node("n1", f"{third}/{second}/{first}")
         here, node = self.node("n2", self.list)
-        self.assertNotIn("away", node.ready)
+        self.assertEqual(node.ready["away"], [])
         self.put_and_get("listed", here, there)
         held = f"shard 0: held by {first}; {second}, {third} stand by"
         for where in (("--socket", here), ("--directory", self.list), ("--directory", third)):

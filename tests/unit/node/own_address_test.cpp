@@ -32,6 +32,9 @@ TEST(OwnAddress, ALoopbackAddressIsWrongOnlyBesideADirectoryElsewhere) {
                 HasSubstr("the directory is at 10.0.0.1:7000"))
         << own;
     EXPECT_EQ(WrongBesideDirectory(own, {"localhost:7000", "[::1]:7000"}), "") << own;
+    EXPECT_EQ(WrongBesideDirectory(own, {"127.0.0.1:1/127.0.0.1:2/127.0.0.1:3"}), "") << own;
+    EXPECT_THAT(WrongBesideDirectory(own, {"127.0.0.1:1/10.0.0.1:2/127.0.0.1:3"}),
+                HasSubstr("10.0.0.1:2"));
   }
   EXPECT_EQ(WrongBesideDirectory("10.0.0.7:7001", {"10.0.0.1:7000"}), "");
   EXPECT_EQ(WrongBesideDirectory("node7.example:7001", {"10.0.0.1:7000"}), "");
