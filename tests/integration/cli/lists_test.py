@@ -7,7 +7,7 @@ import unittest
 import urllib.request
 
 from away_test import free_addresses
-from cluster import PATIENCE, Cluster, CommandTest, run, wait_until
+from cluster import PATIENCE, Cluster, CommandTest, read, run, wait_until
 
 
 class Lists(CommandTest):
@@ -43,10 +43,11 @@ class Lists(CommandTest):
             self.assertEqual((shard["held_by"], shard["stand_by"]), (first, [second, third]))
         picture = json.loads(self.succeed("top", "--directory", self.list, "--once", "--json"))
         self.assertIn(held, picture["remarks"])
-        self.assertIn("n1", self.succeed("trace", "--directory", self.list).decode())
+        self.succeed("trace", "--directory", self.list, "--output", self.cluster.path("trace"))
+        self.assertIn(b'"shard 0"', read(self.cluster.path("trace")))
         self.assertIn(f"held by {first}; {second}, {third} stand by",
                       run("doctor", "--directory", self.list).stdout.decode())
-        self.assertIn("is complete at", self.succeed("why", "name:listed", "--socket", there).decode())
+        self.assertIn("its directory shard has it", self.succeed("why", "name:listed", "--socket", there).decode())
 
     def test_a_node_is_away_when_no_member_holds_the_shard(self):
         first, second, third = self.addresses

@@ -31,7 +31,11 @@ ClusterStatus TwoNodes() {
                                  .processor_time = std::chrono::milliseconds(12'300)}},
                     {.name = "n2", .address = "127.0.0.1:2", .corrupt_blocks = 3}},
           .objects = {object},
-          .shards = {{.objects = 1, .inline_total_bytes = 4096, .session_queue_bytes = 8192},
+          .shards = {{.objects = 1,
+                      .inline_total_bytes = 4096,
+                      .session_queue_bytes = 8192,
+                      .held_by = "h1:1",
+                      .stand_by = {"h2:1", "h3:1"}},
                      {.objects = 2,
                       .inline_bytes = 64,
                       .most_queued_bytes = 1024,
@@ -63,10 +67,12 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
     "shards": [
       {"objects":1,"inline_bytes":0,"inline_total_bytes":4096,"most_queued_bytes":0,
        "most_queued_node":"","session_queue_bytes":8192,"moves":{},
+       "held_by":"h1:1","stand_by":["h2:1","h3:1"],"silent":[],
        NOTHING},
       {"objects":2,"inline_bytes":64,"inline_total_bytes":4096,"most_queued_bytes":1024,
        "most_queued_node":"n2","session_queue_bytes":8192,
        "moves":{"slow":0,"faster":2,"lost":1},
+       "held_by":"","stand_by":[],"silent":[],
        NOTHING}]})";
   const auto replace = [](std::string& text, const std::string& word, const std::string& by) {
     for (auto at = text.find(word); at != std::string::npos; at = text.find(word)) {
@@ -86,6 +92,18 @@ TEST(Output, StatusSaysWhyStreamsWereMoved) {
   EXPECT_NE(text.find("which has most; moved 3 streams: faster 2, lost 1\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("nothing of 8.0 KiB waits for a node\n"), std::string::npos) << text;
+}
+
+TEST(Output, StatusSaysWhoHoldsAShardWithSeveralMembers) {
+  ClusterStatus status = TwoNodes();
+  const std::string text = ToText(status);
+  EXPECT_NE(text.find("\n  shard 0: held by h1:1; h2:1, h3:1 stand by\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("shard 1: held"), std::string::npos) << "it has one member";
+  ShardStatus& shard = status.shards[0];
+  shard.silent = {"h3:1"};
+  shard.stand_by = {"h2:1"};
+  EXPECT_EQ(MembersInWords(shard), "held by h1:1; h2:1 stands by; h3:1 is silent");
 }
 
 TEST(Output, StatusSaysWhatProcessesTake) {
