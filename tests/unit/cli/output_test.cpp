@@ -66,13 +66,13 @@ TEST(Output, StatusHasTheNamesThatScriptsRelyOn) {
       {"slot":2,"parent":1,"parents":[1],"stripes":[0,3],"node":"n2","inputs":[],"watermark":1000}]}],
     "shards": [
       {"objects":1,"inline_bytes":0,"inline_total_bytes":4096,"most_queued_bytes":0,
-       "most_queued_node":"","session_queue_bytes":8192,"moves":{},
-       "held_by":"h1:1","stand_by":["h2:1","h3:1"],"silent":[],
+       "most_queued_node":"","session_queue_bytes":8192,
+       "held_by":"h1:1","stand_by":["h2:1","h3:1"],"silent":[],"moves":{},
        NOTHING},
       {"objects":2,"inline_bytes":64,"inline_total_bytes":4096,"most_queued_bytes":1024,
        "most_queued_node":"n2","session_queue_bytes":8192,
-       "moves":{"slow":0,"faster":2,"lost":1},
        "held_by":"","stand_by":[],"silent":[],
+       "moves":{"slow":0,"faster":2,"lost":1},
        NOTHING}]})";
   const auto replace = [](std::string& text, const std::string& word, const std::string& by) {
     for (auto at = text.find(word); at != std::string::npos; at = text.find(word)) {
