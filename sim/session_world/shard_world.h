@@ -42,7 +42,6 @@ enum class ShardFault : std::uint8_t {
   kFromAnswer,      // R113: a tenure is counted from the acknowledgement
   kAnyLife,         // R114: a claimant takes its clock, whatever voters name
   kDeafToHello,     // R114: a life may be below one that a node knows
-  kEqualLife,       // R114: or equal to it
   kFreesNobody,     // R114: a claimant gives up without a word
   kNoNames,         // R115: a promise names no nodes
   kOpensAtOnce,     // R115: a successor waits for no node

@@ -71,7 +71,6 @@ void ShardWorld::Greet(std::uint32_t pair) {
   Process& process = processes_[i];
   Node& node = nodes_[n];
   std::uint64_t highest = Faulty(ShardFault::kDeafToHello) ? 0 : node.highest;
-  if (Faulty(ShardFault::kEqualLife) && highest == process.tenure.life()) highest = 0;
   directory::Tenure::Say say;
   const bool may_join = process.tenure.Greet(IdOf(n), highest, now_, say);
   Send(i, say);
@@ -249,6 +248,7 @@ void ShardWorld::Rest() {
   options_.crashes = options_.voter_restarts = options_.clock_backs = options_.breaks = 0;
   options_.cuts = 0;
   for (Process& process : processes_) process.cut = false;
+  if (processes_[0].dead && processes_[1].dead) StartAgain(1);
   for (Duration passed{0}; passed < kTenure * 4; passed += kStep) {
     for (std::uint32_t n = 0; n < kNodes; ++n) {
       if (InSession(n) && nodes_[n].open && !nodes_[n].beats) Beat(n);

@@ -111,7 +111,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Faulty("FromAnswer", kSlow, ShardFault::kFromAnswer),
                     Faulty("AnyLife", kClocksBack, ShardFault::kAnyLife),
                     Faulty("DeafToHello", kClocksBack, ShardFault::kDeafToHello),
-                    Faulty("EqualLife", kClocksBack, ShardFault::kEqualLife),
                     Faulty("FreesNobody", kSlow, ShardFault::kFreesNobody),
                     Faulty("NoNames", kSuccessions, ShardFault::kNoNames),
                     Faulty("OpensAtOnce", kSuccessions, ShardFault::kOpensAtOnce),

@@ -14,7 +14,7 @@ constexpr Duration kTenure = std::chrono::seconds(2);
 constexpr MemberPlace kA = 0;
 constexpr MemberPlace kB = 1;
 
-Time At(int ms) { return Time(milliseconds(ms)); }
+Time AtMs(int ms) { return Time(milliseconds(ms)); }
 
 // One question, or a life that is freed, at a time; what the voter does.
 struct Row {
@@ -34,15 +34,15 @@ PromiseAsk AskOf(const Row& row) {
 void Play(Voter voter, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     if (row.kind == Row::kFree) {
-      voter.Free(row.life, At(row.ms));
+      voter.Free(row.life, AtMs(row.ms));
     } else {
-      EXPECT_EQ(voter.Hear(AskOf(row), At(row.ms)).promised, row.promised) << row.what;
+      EXPECT_EQ(voter.Hear(AskOf(row), AtMs(row.ms)).promised, row.promised) << row.what;
     }
   }
 }
 
-Voter Fresh() { return {kTenure, VoterStart::kNewCluster, At(0)}; }
-Voter Started() { return {kTenure, VoterStart::kMute, At(0)}; }
+Voter Fresh() { return {kTenure, VoterStart::kNewCluster, AtMs(0)}; }
+Voter Started() { return {kTenure, VoterStart::kMute, AtMs(0)}; }
 
 TEST(VoterTest, PromisesOneLifeForATenureAndTwoPerCent) {
   Play(Fresh(), {{"a claim", 0, Row::kClaim, 10, kA, true},
@@ -123,23 +123,23 @@ TEST(VoterTest, TheLifeNoneIsNeverPromised) {
 
 TEST(VoterTest, TellsAClaimantWhatTheHolderNamed) {
   Voter voter = Fresh();
-  voter.Hear({.wants = {10, kA}, .round = 1}, At(0));
+  voter.Hear({.wants = {10, kA}, .round = 1}, AtMs(0));
   const ShardNames names{.shard_id = 7, .nodes = {NodeId{1}, NodeId{2}}, .complete = true};
   const PromiseAnswer held =
-      voter.Hear({.wants = {10, kA}, .round = 2, .holds = true, .names = names}, At(1));
+      voter.Hear({.wants = {10, kA}, .round = 2, .holds = true, .names = names}, AtMs(1));
   EXPECT_EQ(held.names, ShardNames{});  // the holder knows them
   EXPECT_EQ(held.holder, (ShardLife{10, kA}));
-  const PromiseAnswer claimed = voter.Hear({.wants = {20, kB}, .round = 1}, At(3000));
+  const PromiseAnswer claimed = voter.Hear({.wants = {20, kB}, .round = 1}, AtMs(3000));
   EXPECT_EQ(claimed.names, names);
   EXPECT_EQ(claimed.holder, (ShardLife{10, kA}));
   EXPECT_EQ(claimed.highest, 20U);
   // Until a holder names others they stay: a claimant may give up or die.
-  EXPECT_EQ(voter.Hear({.wants = {30, kA}, .round = 1}, At(6000)).names, names);
+  EXPECT_EQ(voter.Hear({.wants = {30, kA}, .round = 1}, AtMs(6000)).names, names);
 }
 
 TEST(VoterTest, AStartedVoterNamesNobody) {
   Voter voter = Started();
-  EXPECT_FALSE(voter.Hear({.wants = {10, kA}, .round = 1}, At(3000)).names.complete);
+  EXPECT_FALSE(voter.Hear({.wants = {10, kA}, .round = 1}, AtMs(3000)).names.complete);
 }
 
 }  // namespace
