@@ -29,7 +29,7 @@ BACKENDS = ["gloo", "hoplite"]
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, check=False, timeout=90
+        [sys.executable, *words], capture_output=True, text=True, check=False, timeout=240
     )
 
 

@@ -33,8 +33,10 @@ std::shared_ptr<Dial> Dial::Start(asio::io_context& loop, net::Endpoints endpoin
   return dial;
 }
 
+// What both functions hold may hold this.
 void Dial::Cancel() {
   done_ = nullptr;
+  next_ = nullptr;
   socket_.reset();
   silence_.cancel();
 }
@@ -70,7 +72,8 @@ void Dial::Try(std::size_t which) {
     self->End(std::unexpected(
         Error(ErrorCode::kUnavailable, CannotConnect(net::ToString(endpoint), error.message()))));
   };
-  if (which > 0 && next_) next_();
+  if (const auto next = next_; which > 0 && next) next();
+  if (!done_) return;
   tried_ = which;
   if (!last) {
     silence_.expires_at(net::Share(Now(), kNever, endpoints_.size() - which));
@@ -89,6 +92,7 @@ void Dial::Try(std::size_t which) {
 void Dial::End(Result<net::TcpSocket> outcome) {
   socket_.reset();
   silence_.cancel();
+  next_ = nullptr;
   if (const Done done = std::exchange(done_, nullptr)) done(std::move(outcome));
 }
 

@@ -39,8 +39,8 @@ class Dial : public std::enable_shared_from_this<Dial> {
   void FailSoon(Error why);
 
   asio::io_context& loop_;
-  Done done_;                         // null: it ended
-  const std::function<void()> next_;  // may be null
+  Done done_;                   // null: it ended
+  std::function<void()> next_;  // may be null
   net::Endpoints endpoints_;
   std::size_t tried_ = 0;  // of the endpoints: what is heard of an earlier one is ignored
   std::optional<net::TcpSocket> socket_;

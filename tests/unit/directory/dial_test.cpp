@@ -1,6 +1,7 @@
 // Names with several addresses, of which the first does not answer.
 #include "directory/dial.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -75,6 +76,23 @@ TEST(DialTest, TheErrorNamesTheLastAddress) {
   ASSERT_FALSE(outcome->has_value());
   EXPECT_NE(outcome->error().message.find(net::ToString(closed)), std::string::npos)
       << outcome->error().message;
+}
+
+// Whoever dials may be held by what it is to call, and holds the dial.
+TEST(DialTest, LetsItsFunctionsGoWhenItEnds) {
+  for (const bool cancelled : {false, true}) {
+    asio::io_context loop;
+    const Tcp::acceptor answers(loop, kLoopback);
+    auto held = std::make_shared<int>(0);
+    const std::weak_ptr<int> holder = held;
+    const auto dial = Dial::Start(
+        loop, net::ToString(answers.local_endpoint()),
+        [held, &loop](const Result<net::TcpSocket>& /*made*/) { loop.stop(); }, [held] {});
+    held.reset();
+    if (cancelled) dial->Cancel();
+    loop.run_for(10s);
+    EXPECT_TRUE(holder.expired()) << cancelled;
+  }
 }
 
 TEST(DialTest, EachAddressHasItsShareOfTheTime) {
