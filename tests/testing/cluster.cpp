@@ -29,7 +29,9 @@ Cluster::~Cluster() {
 
 std::size_t Cluster::Add(const ClusterOptions& options) {
   NodeConfig config;
-  config.directory.assign(options_.directory.shards, "in-process:1");
+  for (std::size_t shard = 1; shard <= options_.directory.shards; ++shard) {
+    config.directory.push_back("in-process:" + std::to_string(shard));
+  }
   config.listen = "127.0.0.1:0";
   config.memory_bytes = options.memory_bytes;
   config.socket = options.socket;

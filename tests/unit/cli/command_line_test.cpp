@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"reduce", "--op", "sum", "--dtype", "float32", kId}));
 
 TEST(CommandLine, SeveralShardsAreOneListWithCommas) {
-  const Answer answer = Ask({"status", "--directory", "127.0.0.1:1,127.0.0.1:1"});
+  const Answer answer = Ask({"status", "--directory", "127.0.0.1:1,127.0.0.1:2"});
   EXPECT_EQ(answer.status, ExitStatus::kFailed) << answer.err;
   EXPECT_TRUE(answer.err.starts_with("unavailable: ")) << answer.err;
 }
