@@ -19,9 +19,8 @@ struct LocalClusterOptions {
   std::uint64_t memory_bytes = 64 * 1024 * 1024;  // of each node, at least 1 MiB
   // Limit of bytes a second of each node, in each direction; 0: none.
   std::uint64_t rate_bytes_per_second = 0;
-  // As in NodeConfig; the limit is each node's.
-  std::string spill_folder = {};
-  std::uint64_t spill_limit_bytes = 0;
+  std::string spill_folder = {};        // as in NodeConfig
+  std::uint64_t spill_limit_bytes = 0;  // of each node
 };
 
 // The nodes talk over loopback as they would over a network, each with threads of its own. To see

@@ -149,13 +149,11 @@ struct ShardStatus {
   std::uint64_t session_queue_bytes = 0;  // of each node
   // Why it did not answer; empty: it did. Else its objects are missing, or some of them.
   std::string away = {};
-  std::vector<MovesStatus> moves = {};  // for each reason
-  ProcessStatus process = {};           // of the shard
-  // Of a shard with several members: the one that holds it; those that stand by; and those that
-  // should, but that the holder did not hear lately.
-  std::string held_by = {};  // empty: it has one member
-  std::vector<std::string> stand_by = {};
-  std::vector<std::string> silent = {};
+  std::vector<MovesStatus> moves = {};     // for each reason
+  ProcessStatus process = {};              // of the shard
+  std::string held_by = {};                // the member that holds it; empty: it has one member
+  std::vector<std::string> stand_by = {};  // the other members
+  std::vector<std::string> silent = {};    // those that it does not hear; it hears none yet: empty
 };
 
 // A large cluster's picture is drawn in pages, one after the other: it is not of one moment.
