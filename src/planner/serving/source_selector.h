@@ -71,6 +71,8 @@ class SourceSelector {
   using Among = Sources::Among;
   using Ahead = Sources::Ahead;
   enum class Served { kYes, kUnsuitable, kNobodyFree };
+  // So many of those that have least are looked at, for who was placed lately.
+  static constexpr int kFreshLooks = 64;
 
   void RunGroup();
   void LinkHomes();

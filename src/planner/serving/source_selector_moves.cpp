@@ -9,12 +9,6 @@
 #include "planner/serving/source_selector.h"
 
 namespace hoplite::planner {
-namespace {
-
-// So many of those that have least are looked at.
-constexpr int kFreshLooks = 64;
-
-}  // namespace
 
 bool SourceSelector::PutInRingOrder() {
   sources_.TurnTo(0);

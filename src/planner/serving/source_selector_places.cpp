@@ -8,8 +8,6 @@ namespace {
 
 // How many receivers behind are tried for their source.
 constexpr int kTakeOverTries = 16;
-// So many of those that have least are looked at.
-constexpr int kNewcomerLooks = 64;
 
 }  // namespace
 
@@ -57,7 +55,7 @@ NodeId SourceSelector::NearestFresh(NodeId receiver) const {
   if (!sources_.turn().in_a_line || rules_.fresh == Duration{0}) return nearest;
   int looks = 0;
   for (const ProgressKey& key : table_.feeding(group)) {
-    if (key.progress > sources_.turn().lead || ++looks > kNewcomerLooks) break;
+    if (key.progress > sources_.turn().lead || ++looks > kFreshLooks) break;
     if (!IsFresh(group, receiver, key.node)) continue;
     const std::uint64_t distance = table_.DistanceOf(group, key.node);
     if (nearest == kNoNode || distance < table_.DistanceOf(group, nearest)) nearest = key.node;
